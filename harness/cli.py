@@ -48,6 +48,10 @@ _COMMANDS: Final = {
         "checking",
         "Compare a program with itself for five minutes: which changes can be shown here, and what disturbs.",
     ),
+    "list": (
+        "inspecting",
+        "List the models and benchmarks that are built in, and the installed recipes, frameworks, platforms and more.",
+    ),
     "status": (
         "inspecting",
         "Show the current activity of a watcher, its backlog, the latest verdicts and the open alarms.",
@@ -66,13 +70,16 @@ _COMMANDS: Final = {
 }
 """Name, module and description of each command, in the order of `--help`. A command is imported when it is called:
 its flags need the options of every plug-in, and the list of commands does not."""
+_FUNCTIONS: Final = {"list": "list_"}
+"""Functions of commands that are called otherwise: `list` is a class of Python."""
 _MILDER: Final = frozenset({ExitCode.OK, ExitCode.BENCHMARK_FAILED, ExitCode.UNDECIDED})
 """Exit codes that give way to a problem of the environment."""
 _HELP: Final = frozenset({"--help", "-h", "--version", "-V"})
 """Flags that ask about the harness; alone, they ask about no command."""
 
 for _place, (_name, (_module, _description)) in enumerate(_COMMANDS.items()):
-    app.command(f"harness.commands.{_module}:{_name.replace('-', '_')}", name=_name, help=_description, sort_key=_place)
+    _function = _FUNCTIONS.get(_name, _name.replace("-", "_"))
+    app.command(f"harness.commands.{_module}:{_function}", name=_name, help=_description, sort_key=_place)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -108,7 +115,7 @@ def _run_command(argv: Sequence[str]) -> int:
         if not _HELP.issuperset(tokens):
             from harness.config import arguments
 
-            tokens = arguments.prepare(tokens)
+            tokens = arguments.prepare(tokens, _COMMANDS)
         console = None if _HELP.isdisjoint(tokens) and tokens else _open_console()
         code = app(tokens, console=console, exit_on_error=False, print_error=False, result_action="return_value")
         return int(code or 0)

@@ -38,6 +38,11 @@ def installed_names(kind: str) -> tuple[str, ...]:
     return tuple(sorted({entry.name for entry in entry_points(group=_GROUPS[kind])}))
 
 
+def names_of_framework(framework: str, kind: str) -> tuple[str, ...]:
+    """Return the names of what is installed for one framework, such as its export `recipes` or `definitions`."""
+    return tuple(sorted({entry.name for entry in entry_points(group=f"edge_harness.{framework}.{kind}")}))
+
+
 def load_options(report: Callable[[str], None], reserved: Collection[str] = ()) -> OptionTable:
     """Return the options of the harness and of every installed plug-in.
 

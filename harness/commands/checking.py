@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -23,7 +22,7 @@ _LONGEST_MINUTES = 24 * 60.0
 
 
 def self_check(
-    *files: Path,
+    *files: flags.Specification,
     minutes: float = 5.0,
     seed: int | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
@@ -32,7 +31,8 @@ def self_check(
     """`harness self-check`.
 
     Args:
-        files: Specifications whose benchmarks are checked (default: sorting in Python, which needs no torch).
+        files: Specifications whose benchmarks are checked: files, or names of built-in ones (default: sorting in
+            Python, which needs no torch).
         minutes: Time that it may take on each device, beside builds and exports.
         seed: Random seed for the order of the launches in each pair; recorded.
         json: Show the complete self-check of each device as JSON.
@@ -46,10 +46,8 @@ def self_check(
     from harness.flows.inspect import self_checks
     from harness.flows.measure.workload import load_workload
 
-    settings = arguments.resolve_settings(run_flags)
-    if files:
-        settings = dataclasses.replace(settings, benchmark_file=files)
-    elif not settings.benchmark_file:
+    settings = arguments.resolve_settings(run_flags, files)
+    if not settings.benchmark_file:
         is_host = is_local(plugins.platform(settings.platform, settings))
         file = sensitivity.built_in_specification(settings.platform, is_host=is_host)
         only = settings.only or (sensitivity.BUILT_IN_BENCHMARK,)

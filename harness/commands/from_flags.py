@@ -50,12 +50,16 @@ BUILD_FLAGS = frozenset({"repo", "remote_repository", "frameworks_dir", "exec_di
 """Flags that name one commit, and how to get and build it."""
 
 
-def reject_flags_with_from(run_flags: RunFlags, compare_flags: CompareFlags) -> None:
-    """Reject flags about measuring where stored pairs are judged again.
+def reject_flags_with_from(run_flags: RunFlags, compare_flags: CompareFlags, files: Sequence[str] = ()) -> None:
+    """Reject specifications, and flags about measuring, where stored pairs are judged again.
 
     Raises:
         UsageError: There is one.
     """
+    if files:
+        raise UsageError(
+            f"{files[0]} beside --from, which judges what is stored and measures nothing", hint="leave one of them out"
+        )
     for flags in (run_flags, compare_flags):
         for field in dataclasses.fields(flags):
             if field.name not in _WITH_FROM and getattr(flags, field.name) is not None:

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from harness import display, shell
 from harness.commands import from_flags
 from harness.config import arguments, flags, parsing
+from harness.config.built_in import locate_specification
 from harness.config.flags import Words
 from harness.core.errors import ExitCode, UsageError
 
@@ -84,21 +85,23 @@ def alarms(
     return flow.reopen(file, alarm, reason, console)
 
 
-def validate(*files: Path, inspect_flags: InspectFlags = _NO_INSPECT_FLAGS) -> int:
+def validate(*files: flags.Specification, inspect_flags: InspectFlags = _NO_INSPECT_FLAGS) -> int:
     """`harness validate`.
 
     Args:
-        files: Specifications, or lists of them (JSON or YAML); of a folder all that are below it, with a summary.
+        files: Specifications, or lists of them: files (JSON or YAML), names of built-in ones (`harness list`), or
+            folders, of which all that are below them are checked, with a summary.
         inspect_flags: Where things are.
     """
     if not files:
         raise UsageError("no specification to check", hint="harness validate FILE...")
-    settings = dataclasses.replace(arguments.resolve_settings(inspect_flags), benchmark_file=files)
+    paths = tuple(map(locate_specification, files))
+    settings = dataclasses.replace(arguments.resolve_settings(inspect_flags), benchmark_file=paths)
     from harness.flows.inspect import checks, folders
     from harness.flows.measure.workload import load_benchmarks
 
-    if any(file.is_dir() for file in files):
-        return folders.validate_folders(files, settings, display.open_console())
+    if any(path.is_dir() for path in paths):
+        return folders.validate_folders(paths, settings, display.open_console())
     checks.validate(load_benchmarks(settings), settings, display.open_console())
     return ExitCode.OK
 
@@ -153,6 +156,30 @@ def export(
             model, recipe, seed, calibration, output or Path(f"{_stem(model)}_{_stem(recipe)}.pte")
         )
         return exports.export_model(request, settings, shown)
+
+
+def list_(
+    section: Literal[
+        "models", "benchmarks", "definitions", "recipes", "frameworks", "platforms", "reporters", "sources", "channels"
+    ]
+    | None = None,
+    /,
+    *,
+    json: Annotated[bool, Parameter(negative="")] = False,
+    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
+) -> int:
+    """`harness list`.
+
+    Args:
+        section: The only section to show (default: all).
+        json: Show everything as JSON.
+        inspect_flags: Where things are.
+    """
+    from harness.flows.inspect import catalog
+
+    arguments.resolve_settings(inspect_flags)  # a mistake in a layer is reported by every command
+    catalog.show_catalog(display.open_console(), section=section, as_json=json)
+    return ExitCode.OK
 
 
 def doctor(inspect_flags: InspectFlags = _NO_INSPECT_FLAGS) -> int:

@@ -28,11 +28,21 @@ _NO_COMPARE_FLAGS = CompareFlags()
 _NO_WATCH_FLAGS = WatchFlags()
 
 
-def run(run_flags: RunFlags = _NO_RUN_FLAGS, compare_flags: CompareFlags = _NO_COMPARE_FLAGS) -> int:
-    """`harness run`."""
+def run(
+    *files: flags.Specification,
+    run_flags: RunFlags = _NO_RUN_FLAGS,
+    compare_flags: CompareFlags = _NO_COMPARE_FLAGS,
+) -> int:
+    """`harness run`.
+
+    Args:
+        files: Specifications, or lists of them: files (JSON or YAML), or names of built-in ones (`harness list`).
+        run_flags: What to measure, where and how.
+        compare_flags: What to compare with what, and how to decide.
+    """
     if from_flags.wants_comparison(run_flags, compare_flags):
-        return compare(run_flags=run_flags, compare_flags=compare_flags)
-    settings = arguments.require_specification(arguments.resolve_settings(run_flags))
+        return compare(*files, run_flags=run_flags, compare_flags=compare_flags)
+    settings = arguments.require_specification(arguments.resolve_settings(run_flags, files))
     from harness.flows.compare import requests, source_fetcher
     from harness.flows.measure import run as flow
     from harness.flows.measure.workload import load_workload
@@ -53,7 +63,7 @@ def run(run_flags: RunFlags = _NO_RUN_FLAGS, compare_flags: CompareFlags = _NO_C
 
 
 def compare(
-    *,
+    *files: flags.Specification,
     from_: Annotated[Path | None, Parameter(name="--from")] = None,
     run_flags: RunFlags = _NO_RUN_FLAGS,
     compare_flags: CompareFlags = _NO_COMPARE_FLAGS,
@@ -61,13 +71,14 @@ def compare(
     """`harness compare`.
 
     Args:
+        files: Specifications, or lists of them: files (JSON or YAML), or names of built-in ones (`harness list`).
         from_: Evaluate stored results again, perhaps with another margin; measures nothing.
         run_flags: What to measure, where and how.
         compare_flags: What to compare with what, and how to decide.
     """
     if from_ is not None:
-        from_flags.reject_flags_with_from(run_flags, compare_flags)
-    settings = arguments.resolve_settings(run_flags)
+        from_flags.reject_flags_with_from(run_flags, compare_flags, files)
+    settings = arguments.resolve_settings(run_flags, files)
     request = from_flags.compare_request(run_flags, compare_flags)
     from harness.flows.compare import batch, reevaluate, requests
     from harness.flows.measure.workload import load_workload
@@ -84,12 +95,20 @@ def compare(
 
 
 def watch(
+    *files: flags.Specification,
     run_flags: RunFlags = _NO_RUN_FLAGS,
     compare_flags: CompareFlags = _NO_COMPARE_FLAGS,
     watch_flags: WatchFlags = _NO_WATCH_FLAGS,
 ) -> int:
-    """`harness watch`."""
-    settings = arguments.resolve_settings(run_flags)
+    """`harness watch`.
+
+    Args:
+        files: Specifications, or lists of them: files (JSON or YAML), or names of built-in ones (`harness list`).
+        run_flags: What to measure, where and how.
+        compare_flags: Where commits come from, and how to decide.
+        watch_flags: How to watch.
+    """
+    settings = arguments.resolve_settings(run_flags, files)
     watching = from_flags.watch_request(watch_flags, settings)
     from harness.flows.watch import watch as flow
 
@@ -103,7 +122,7 @@ def watch(
 
 
 def bisect(
-    *,
+    *files: flags.Specification,
     good: str,
     bad: str,
     benchmark: str | None = None,
@@ -113,13 +132,14 @@ def bisect(
     """`harness bisect`.
 
     Args:
+        files: Specifications, or lists of them: files (JSON or YAML), or names of built-in ones (`harness list`).
         good: Commit without the change.
         bad: Commit with the change.
         benchmark: Name of the benchmark that shows the change, or a pattern.
         run_flags: What to measure, where and how.
         compare_flags: Where commits come from, and how to decide.
     """
-    settings = arguments.require_specification(arguments.resolve_settings(run_flags))
+    settings = arguments.require_specification(arguments.resolve_settings(run_flags, files))
     request = from_flags.compare_request(run_flags, compare_flags)
     from harness.flows.bisect import bisect as flow
 

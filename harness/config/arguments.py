@@ -10,14 +10,15 @@ import itertools
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from harness import plugins
+from harness.config import built_in
 from harness.config.flags import UNSUPPORTED_FLAGS, CompareFlags, InspectFlags, RunFlags, WatchFlags, reserved_flags
 from harness.config.long_lines import join_lists
 from harness.config.options import OptionTable
-from harness.config.parsing import shorten
+from harness.config.parsing import parse_files, shorten
 from harness.core.errors import UsageError
 from harness.core.terminal_text import clean_for_terminal
 
@@ -50,30 +51,39 @@ def installed_options() -> OptionTable:
     return plugins.load_options(warn, reserved_flags())
 
 
-def insert_default_command(tokens: Sequence[str]) -> list[str]:
+def insert_default_command(tokens: Sequence[str], commands: Collection[str]) -> list[str]:
     """Insert the command that FAI-PEP's command lines leave out: `run`, or `watch` with a flag of continuous mode.
 
-    Switches such as `-q` may precede a command: they are moved behind it.
+    So a command line may begin with a specification. Switches such as `-q` may precede a command: they are moved behind
+    it.
+
+    Raises:
+        UsageError: The first word is neither a command nor a specification.
     """
     switches = list(itertools.takewhile(_LEADING_SWITCHES.__contains__, tokens))
     rest = list(tokens[len(switches) :])
     if not tokens or (rest and rest[0] in HELP_FLAGS):
         return rest
-    if rest and not rest[0].startswith("-"):
+    if rest and rest[0] in commands:
         return [rest[0], *switches, *rest[1:]]
-    continuous = any(token.partition("=")[0] in _CONTINUOUS for token in tokens)
-    return ["watch" if continuous else "run", *tokens]
+    if rest and not rest[0].startswith("-"):
+        _reject_unknown_word(rest[0], commands)
+    continuous = any(token.partition("=")[0] in _CONTINUOUS for token in rest)
+    return ["watch" if continuous else "run", *switches, *rest]
 
 
-def prepare(tokens: Sequence[str]) -> list[str]:
+def prepare(tokens: Sequence[str], commands: Collection[str]) -> list[str]:
     """Return a command line in the form that the command line's parser knows: FAI-PEP's forms are others.
 
+    Args:
+        tokens: The words of the command line.
+        commands: Names of all commands.
+
     Raises:
-        UsageError: A flag means nothing here, or a specification stands in place of a command.
+        UsageError: A flag means nothing here, or the first word is neither a command nor a specification.
     """
-    prepared = insert_default_command(normalise_flags(tokens))
+    prepared = insert_default_command(normalise_flags(tokens), commands)
     reject_unsupported_flags(prepared)
-    reject_file_as_command(prepared)
     return join_lists(prepared, installed_options())
 
 
@@ -116,14 +126,18 @@ def unknown_option(error: UnknownOptionError) -> UsageError:
     return UsageError(f"unknown option {shorten(word)}", hint=f"did you mean {known[close[0]]}?" if close else listing)
 
 
-def reject_file_as_command(tokens: Sequence[str]) -> None:
-    """Reject a specification in place of a command, and say how it is named.
+def _reject_unknown_word(word: str, commands: Collection[str]) -> None:
+    """Reject a first word that is neither a command nor a specification.
 
     Raises:
-        UsageError: There is one.
+        UsageError: It is neither.
     """
-    if tokens and tokens[0].endswith((".json", ".yaml", ".yml")):
-        raise UsageError(f"{shorten(tokens[0])} is no command", hint=f"measure it with harness -b {shorten(tokens[0])}")
+    known = built_in.find_specifications()
+    if word in known or built_in.is_path(word):
+        return
+    close = difflib.get_close_matches(word, [*commands, *known], n=1, cutoff=_SIMILAR)
+    hint = f"did you mean {close[0]}?" if close else "`harness --help` lists the commands, `harness list` the models"
+    raise UsageError(f"{shorten(word)} is neither a command nor a specification", hint=hint)
 
 
 def reject_invalid_limits(pruning: bool, **limits: float | None) -> None:
@@ -141,8 +155,12 @@ def reject_invalid_limits(pruning: bool, **limits: float | None) -> None:
             raise UsageError(f"{flag_of(name)} {limit:g}: a limit is 0 or more, and finite")
 
 
-def resolve_settings(flags: InspectFlags) -> Settings:
+def resolve_settings(flags: InspectFlags, files: Sequence[str] = ()) -> Settings:
     """Return the flags on top of what is saved, in the environment and in the specifications.
+
+    Args:
+        flags: Flags of the command.
+        files: Specifications that are named without a flag.
 
     Raises:
         UsageError: A layer has a key or a value that means nothing.
@@ -152,6 +170,8 @@ def resolve_settings(flags: InspectFlags) -> Settings:
 
     table = installed_options()
     given = flags.given()
+    if files:
+        given = {**given, "benchmark_file": (*files, *_words(given.get("benchmark_file")))}
     config = layers.config_file(flags.config_dir)
     if isinstance(flags, RunFlags):
         if flags.reset_options:
@@ -159,15 +179,17 @@ def resolve_settings(flags: InspectFlags) -> Settings:
         if flags.info is not None:
             given = {**fai_pep_info.to_settings(fai_pep_info.read(flags.info)), **given}
     options = {name: value for name, value in given.items() if name not in _NO_OPTIONS}
-    named = given.get("benchmark_file")
-    files = named if isinstance(named, tuple) else layers.specifications_of(os.environ, table)
+    if "benchmark_file" in options:  # once: a name is looked up in the file system
+        options["benchmark_file"] = parse_files(options["benchmark_file"])
+    named = options.get("benchmark_file")
+    specifications = named if isinstance(named, tuple) else layers.specifications_of(os.environ, table)
     unknown = layers.unknown_variables(os.environ, table)
     resolved = layers.resolve(
         options,
         table=table,
         config=layers.read_config(config, table),
         environment=os.environ,
-        default_args=default_args(files, table.protected_keys),
+        default_args=default_args(specifications, table.protected_keys),
     )
     if unknown:
         warn(f"{', '.join(unknown)} in the environment sets nothing (`harness run --help` lists what can be set)")
@@ -189,9 +211,13 @@ def require_specification(settings: Settings) -> Settings:
     """
     if not settings.benchmark_file:
         raise UsageError(
-            "no specification", hint="harness -b specifications/models/mv2.json; `harness --help` has more"
+            "no specification", hint="harness mv2; `harness list` shows what is built in, `harness --help` has more"
         )
     return settings
+
+
+def _words(given: object) -> tuple[object, ...]:
+    return given if isinstance(given, tuple) else ()
 
 
 def _join_standard_input(tokens: Sequence[str]) -> list[str]:

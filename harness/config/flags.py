@@ -33,6 +33,7 @@ def _split_words(type_: type, tokens: Sequence[Token]) -> tuple[object, ...]:
 
 Paths = Annotated[tuple[Path, ...] | None, Parameter(consume_multiple=True, negative="", converter=_split_words)]
 Words = Annotated[tuple[str, ...] | None, Parameter(consume_multiple=True, negative="", converter=_split_words)]
+Specification = Annotated[str, Parameter(show_default=False)]
 FlagsT = TypeVar("FlagsT", bound="InspectFlags")
 
 
@@ -109,7 +110,7 @@ def _type_of_flag(option: DeclaredOption) -> object:
     if option.option.choices:
         return Literal[option.option.choices]
     if option.takes_words:
-        return tuple[Path, ...] if option.bare_type == tuple[Path, ...] else tuple[str, ...]
+        return tuple[Path, ...] if option.bare_type == tuple[Path, ...] and not option.option.parse else tuple[str, ...]
     return str if option.option.parse is not None else option.bare_type
 
 
@@ -269,7 +270,7 @@ _COMMAND_FLAGS: Final = frozenset(
         "--minutes",
         *("--bad", "--benchmark", "--calibration", "--exec-dir", "--files", "--flush", "--from", "--good"),
         *("--json", "--keep-mib", "--model", "--output", "-o", "--path", "--prune", "--recipe", "--seed", "--state"),
-        *("--unused-days", "--help", "-h", "--version", "-V", "--against", "--export", "--samples"),
+        *("--unused-days", "--help", "-h", "--version", "-V", "--against", "--export", "--samples", "--section"),
     }
 )
 """Flags of single commands."""

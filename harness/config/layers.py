@@ -13,6 +13,7 @@ from typing import Final, get_origin
 from pydantic import TypeAdapter, ValidationError
 
 from harness.config.options import PREFIX, DeclaredOption, OptionTable
+from harness.config.parsing import parse_files
 from harness.config.settings import Settings, default_config_dir
 from harness.core.errors import UsageError
 from harness.core.placeholders import suggest
@@ -87,7 +88,8 @@ def read_environment(environment: Mapping[str, str], table: OptionTable) -> Laye
 def specifications_of(environment: Mapping[str, str], table: OptionTable) -> tuple[Path, ...]:
     """Return the specification that the environment names, if any."""
     named = read_environment(environment, table).get("benchmark_file")
-    return (Path(str(named)).expanduser(),) if named else ()
+    files = parse_files(named) if named else ()
+    return files if isinstance(files, tuple) else ()
 
 
 def unknown_variables(environment: Mapping[str, str], table: OptionTable) -> tuple[str, ...]:

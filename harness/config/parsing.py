@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, cast, get_args
 
+from harness.config import built_in
 from harness.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,10 +37,20 @@ def parse_path(value: object) -> object:
 
 
 def parse_files(value: object) -> object:
-    """Return paths as they were typed: relative ones stay relative, so that messages show them unchanged."""
+    """Return the files of specifications, which paths or built-in names stand for.
+
+    Relative paths stay relative, so that messages show them as they were typed.
+
+    Raises:
+        UsageError: A word is neither.
+    """
     if isinstance(value, (str, Path)):
-        return (Path(value).expanduser(),)
-    return tuple(Path(item).expanduser() for item in value) if isinstance(value, (tuple, list)) else value
+        return (_locate(value),)
+    return tuple(map(_locate, value)) if isinstance(value, (tuple, list)) else value
+
+
+def _locate(item: object) -> Path:
+    return item.expanduser() if isinstance(item, Path) else built_in.locate_specification(str(item))
 
 
 def parse_optional_text(value: object) -> object:

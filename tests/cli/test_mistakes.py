@@ -35,12 +35,6 @@ def test_the_exit_code_is_kept_when_the_error_message_cannot_be_written(project:
     assert (done.returncode, done.stdout) == (2, b"")
 
 
-def test_a_file_in_place_of_a_command_gives_a_hint_how_to_measure_it(project: Project) -> None:
-    done = project.harness("spec.json")
-    assert done.code == 2
-    assert "harness -b spec.json" in done.stderr
-
-
 def test_a_missing_model_file_is_reported(project: Project) -> None:
     for path in ("models/nothing.py", "nothing.json"):
         done = project.harness("export", path)

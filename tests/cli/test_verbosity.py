@@ -39,6 +39,6 @@ def test_the_version_is_printed(flag: str, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_switches_of_the_display_may_precede_the_command() -> None:
-    assert insert_default_command(["-q", "compare", "-b", "x.json"]) == ["compare", "-q", "-b", "x.json"]
-    assert insert_default_command(["-q", "-b", "x.json"]) == ["run", "-q", "-b", "x.json"]
-    assert insert_default_command(["-v", "--interval", "3"]) == ["watch", "-v", "--interval", "3"]
+    assert insert_default_command(["-q", "compare", "-b", "x.json"], ["compare"]) == ["compare", "-q", "-b", "x.json"]
+    assert insert_default_command(["-q", "-b", "x.json"], ["compare"]) == ["run", "-q", "-b", "x.json"]
+    assert insert_default_command(["-v", "--interval", "3"], ["compare"]) == ["watch", "-v", "--interval", "3"]

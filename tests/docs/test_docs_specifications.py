@@ -84,7 +84,7 @@ def test_names_of_nested_metrics_match_the_page() -> None:
 def test_the_flags_that_default_args_must_not_set_are_listed() -> None:
     text = (ROOT / "docs" / PAGE).read_text().partition("It may not set ")[2].partition("FAI-PEP")[0]
     protected = plugins.load_options(pytest.fail).protected_keys
-    hidden = {"reporters", "pre_built_binary", "custom_binary", "c", "b", "benchmark_file", "reset_options"}
+    hidden = {"reporters", "q", "v", "pre_built_binary", "custom_binary", "c", "b", "benchmark_file", "reset_options"}
     assert {*codes(text)} == (protected | FLAGS_WITHOUT_OPTION) - hidden
 
 

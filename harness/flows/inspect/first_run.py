@@ -35,7 +35,7 @@ def ask(config: Path, console: Console) -> ExitCode:
     }
     token = _token() if answers["remote_reporter"] else ""
     save(config, {key: value for key, value in answers.items() if value is not None}, token)
-    console.print("\nSaved. Next: harness -b specifications/models/mv2.json   (forget it again: --reset-options)")
+    console.print("\nSaved. Next: harness mv2   (forget it again: --reset-options)")
     return ExitCode.OK
 
 

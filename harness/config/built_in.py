@@ -1,0 +1,65 @@
+"""Specifications that ship with the harness, by name: `mv2` is `specifications/models/mv2.json` of the package."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from harness.core.errors import UsageError
+
+SUFFIXES: Final = (".json", ".yaml", ".yml")
+"""Endings of specification files."""
+MODELS: Final = "models"
+LISTS: Final = "benchmarks"
+_SIMILAR: Final = 0.6
+"""Likeness from which on a built-in name may have been meant."""
+
+
+def find_shipped(folder: str) -> Mapping[str, Path]:
+    """Return the specifications in a folder of the package `specifications`, by name."""
+    package = find_spec("specifications")
+    places = (package.submodule_search_locations if package else None) or ()
+    files = sorted(file for place in places for file in Path(place, folder).glob("*.json"))
+    return {file.stem: file for file in files}
+
+
+def find_specifications() -> Mapping[str, Path]:
+    """Return every built-in specification and list of them, by name."""
+    return dict(sorted({**find_shipped(MODELS), **find_shipped(LISTS)}.items()))
+
+
+def is_path(word: str) -> bool:
+    """Return whether a word is a path: by its form, or because there is a file of that name."""
+    separators = {os.sep, os.altsep} - {None}
+    return any(str(mark) in word for mark in separators) or word.endswith(SUFFIXES) or os.path.isfile(word)  # noqa: PTH113 - `Path.is_file` raises for long names
+
+
+def locate_specification(word: str) -> Path:
+    """Return the file, or the folder, that a word of the command line names.
+
+    A path is a path. Any other word is a file of the present folder where there is one, else the name of a built-in
+    specification, else a folder of the present folder.
+
+    Raises:
+        UsageError: The word is none of these.
+    """
+    path = Path(word).expanduser()
+    if is_path(word) or is_path(str(path)):
+        return path
+    known = find_specifications()
+    if word in known:
+        return known[word]
+    if os.path.isdir(path):  # noqa: PTH112 - likewise
+        return path
+    raise UsageError(f"no specification `{word}`: neither a file nor a built-in name", hint=suggest_name(word, known))
+
+
+def suggest_name(word: str, known: Mapping[str, Path]) -> str:
+    """Return the built-in name that may have been meant, and all of them."""
+    close = difflib.get_close_matches(word, known, n=1, cutoff=_SIMILAR)
+    meant = f"did you mean {close[0]}? " if close else ""
+    return f"{meant}built in: {', '.join(known)} (`harness list` describes them)"
