@@ -19,8 +19,9 @@ class ScreenReporter:
 
     name = "screen"
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, *, verbose: bool = False) -> None:
         self._console = console
+        self._verbose = verbose
         self._results: list[Result] = []
         self._failed = False
 
@@ -38,7 +39,7 @@ class ScreenReporter:
         if not self._results:
             return
         try:
-            show_results(self._results, self._console)
+            show_results(self._results, self._console, verbose=self._verbose)
         except (OSError, ValueError) as error:  # ValueError: the stream was closed, or knows too few characters
             self._failed = True
             discard_output(self._console.file)
@@ -52,4 +53,5 @@ def create(settings: Settings) -> ScreenReporter | None:
     """Create the reporter unless it is switched off; beside `simple_screen` it writes to standard error."""
     if not settings.screen_reporter:
         return None
-    return ScreenReporter(CleanConsole(file=sys.stderr if settings.simple_screen_reporter else sys.stdout))
+    console = CleanConsole(file=sys.stderr if settings.simple_screen_reporter else sys.stdout)
+    return ScreenReporter(console, verbose=settings.verbose)

@@ -272,13 +272,10 @@ def _note_load(launches: Sequence[Launch], cores: int, threads: int | None) -> I
         return
     cpus = next((launch.after.cpus for launch in launches if launch.after and launch.after.cpus), cores)
     error = _error_by_load(float(np.median(shares_of_others)), cpus, threads)
-    message = f"other programs used up to {max(above):.0%} of the machine's CPU time while it was measured"
     is_doubtful = error != 0.0 and 2 * len(above) > len(shares_of_others)
-    if is_doubtful and error is not None:
-        message += f": the median may be up to {error:.0%} too slow"
     yield Note(
         code="busy",
-        message=message,
+        message=f"other programs used up to {max(above):.0%} of the machine's CPU time while it was measured",
         hint="measure on a machine that does nothing else",
         trust=not is_doubtful,
         error=error if is_doubtful else None,

@@ -24,8 +24,13 @@ _OPERATORS: Final = 5
 """Operators that are listed for each benchmark; pages list all."""
 
 
-def show_results(results: Sequence[Result], console: Console) -> None:
+def show_results(results: Sequence[Result], console: Console, *, verbose: bool = False) -> None:
     """Show comparisons, most severe first, and then measurements. In a pipe nothing is folded or cut.
+
+    Args:
+        results: What to show.
+        console: Where to show it.
+        verbose: Show each note on measurements in full instead of one line for each cause.
 
     Raises:
         OSError: The stream cannot be written.
@@ -38,7 +43,7 @@ def show_results(results: Sequence[Result], console: Console) -> None:
         _show_comparisons(describe_comparisons(compared, operators_at_most=_OPERATORS), console)
     if measured:
         console.print()
-        _show_measurements(describe_measurements(measured, operators_at_most=_OPERATORS), console)
+        _show_measurements(describe_measurements(measured, operators_at_most=_OPERATORS), console, verbose=verbose)
 
 
 def _show_comparisons(section: ComparisonSection, console: Console) -> None:
@@ -55,7 +60,7 @@ def _show_comparisons(section: ComparisonSection, console: Console) -> None:
     _show_table(section.operators, console)
 
 
-def _show_measurements(section: MeasurementSection, console: Console) -> None:
+def _show_measurements(section: MeasurementSection, console: Console, *, verbose: bool) -> None:
     print_line(section.title, console)
     table = fit_table(section.overview, console)
     console.print(table)
@@ -66,7 +71,7 @@ def _show_measurements(section: MeasurementSection, console: Console) -> None:
     _show_table(section.operators, console)
     for sentence in section.coverage:
         _show_muted(sentence, console)
-    for line in section.remarks:
+    for line in section.remarks if verbose else section.folded_remarks:
         print_line(line, console)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
@@ -23,6 +25,9 @@ STYLES: Final = {
     Tone.WARNING: "yellow",
     Tone.BAD: "bold red",
 }
+
+_HANGING: Final = 2
+"""Columns by which the continuations of a broken line are indented."""
 
 _ENDLESS: Final = 1_000_000
 """Screen columns of a stream that is no screen."""
@@ -62,13 +67,15 @@ def draw_rows(
         right: Headings of the columns that are aligned to the right.
     """
     table = Table(
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
         title=None if title is None else plain_text(title),
         title_justify="left",
         caption=None if caption is None else plain_text(caption),
         caption_justify="left",
         show_header=bool(header),
         header_style="bold",
-        pad_edge=False,
     )
     for name in header:
         table.add_column(name, justify="right" if name in right else "left")
@@ -84,7 +91,11 @@ def style_line(line: Line) -> Text:
 
 def print_output(output: Table | Text, console: Console) -> None:
     """Print on standard output; in a pipe nothing is folded or cut."""
-    widen(console).print(output, soft_wrap=isinstance(output, Text))
+    console = widen(console)
+    if isinstance(output, Text):
+        _print_text(output, console)
+    else:
+        console.print(output)
 
 
 def plain_text(text: str) -> Text:
@@ -93,8 +104,36 @@ def plain_text(text: str) -> Text:
 
 
 def print_line(line: Line, console: Console) -> None:
-    """Print a line; the terminal folds it."""
-    console.print(style_line(line), soft_wrap=True)
+    """Print a line, broken between words where it is longer than the console, with its continuations indented."""
+    _print_text(style_line(line), console)
+
+
+def _print_text(text: Text, console: Console) -> None:
+    """Print a text broken between words; a word that is longer than the console, as a path, is left to the terminal.
+
+    Lines of the text stay lines. A text that says `no_wrap`, such as JSON, is left to the terminal, for copying.
+    """
+    if text.no_wrap:
+        console.print(text, soft_wrap=True)
+        return
+    for line in text.split("\n", allow_blank=True):
+        if line.cell_len <= console.width:
+            console.print(line, soft_wrap=True)
+            continue
+        indent = len(line.plain) - len(line.plain.lstrip(" ")) + _HANGING
+        for number, part in enumerate(_break(line, max(console.width - indent, 1))):
+            console.print(Text(" " * indent if number else "").append_text(part), soft_wrap=True)
+
+
+def _break(line: Text, room: int) -> Iterator[Text]:
+    """Yield the parts of a line between words, each as long as there is room, and at least one word."""
+    begin = end = 0
+    for match in re.finditer(r"\S+", line.plain):
+        if end > begin and cell_len(line.plain[begin : match.end()]) > room:
+            yield line[begin:end]
+            begin = match.start()
+        end = match.end()
+    yield line[begin:end]
 
 
 def _style_span(span: Span) -> Text:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from harness.core.cached_files import ExportReport, find_unequal_versions
+from harness.core.note import Note
 from harness.core.result import Result
 from harness.presentation.text import Line, Span, Tone, make_printable
 
@@ -28,12 +29,20 @@ def list_remarks(results: Sequence[Result]) -> list[Line]:
     for result, label, hints in zip(results, labels, own_hints, strict=True):
         if result.notes or not result.ok:
             lines += [_describe(result, label), *hints]
-    return [*lines, *shared_hints, *_list_unequal_exports(results)]
+    return [*lines, *shared_hints, *list_unequal_exports(results)]
 
 
 def format_remark(mark: Span, label: str, text: str) -> Line:
     """Return the line `<mark> <label>: <text>`."""
     return Line.of(mark, " ", Span(make_printable(label), Tone.STRONG), f": {make_printable(text)}")
+
+
+def describe_error(notes: Sequence[Note]) -> str:
+    """Return how wrong medians may be by doubts: too slow by their largest error; empty where it is not known."""
+    errors = [note.error for note in notes if note.error is not None]
+    if len(errors) < len(notes) or not errors:
+        return ""
+    return f"; the median may be up to {100 * max(errors):.0f} % too slow"
 
 
 def collect_hints(result: Result) -> list[str]:
@@ -76,7 +85,7 @@ def group_hints(hints: Sequence[tuple[str, Sequence[str]]]) -> tuple[list[list[L
     return own, shared
 
 
-def _list_unequal_exports(results: Sequence[Result]) -> list[Line]:
+def list_unequal_exports(results: Sequence[Result]) -> list[Line]:
     """Return a line for each exported file that is other bytes in some results, because other versions exported it."""
     exports: dict[str, dict[str, ExportReport]] = {}
     for result in results:
@@ -111,5 +120,8 @@ def _list_labels(labels: Sequence[str]) -> str:
 def _describe(result: Result, label: str) -> Line:
     mark = choose_mark(result)
     failure = [] if result.ok else [f"{result.outcome.words}: {result.reason}"]
-    notes = [note.message for note in sorted(result.notes, key=lambda note: note.trust)]
+    notes = [
+        note.message + ("" if note.trust else describe_error([note]))
+        for note in sorted(result.notes, key=lambda note: note.trust)
+    ]
     return format_remark(mark if mark.text else Span("·", Tone.MUTED), label, "; ".join([*failure, *notes]))

@@ -24,6 +24,7 @@ from harness.presentation.explanations import (
     select_measured_comparisons,
     tabulate_evidence,
 )
+from harness.presentation.folded_remarks import fold_remarks
 from harness.presentation.measurement_table import build_further_metrics, build_overview, format_title
 from harness.presentation.operators import build_changes_table, build_profile_table, describe_coverage
 from harness.presentation.remarks import list_remarks
@@ -109,7 +110,8 @@ class MeasurementSection:
         further_metrics: Metrics that the overview leaves out.
         operators: Operators of each result, with their share.
         coverage: Sentences on how much of the latency the operators take.
-        remarks: Failures, notes and hints.
+        remarks: Failures, notes and hints, in full.
+        folded_remarks: The same, folded by cause.
     """
 
     results: Sequence[Result]
@@ -120,6 +122,7 @@ class MeasurementSection:
     operators: TitledTable
     coverage: Sequence[str]
     remarks: Sequence[Line]
+    folded_remarks: Sequence[Line]
 
 
 def describe_comparisons(results: Sequence[Result], *, operators_at_most: int | None = None) -> ComparisonSection:
@@ -182,4 +185,5 @@ def describe_measurements(results: Sequence[Result], *, operators_at_most: int |
         operators=TitledTable("Operators", build_profile_table(results, operators_at_most)),
         coverage=list(describe_coverage(results)),
         remarks=list_remarks(results),
+        folded_remarks=fold_remarks(results),
     )

@@ -405,7 +405,6 @@ def test_others_that_do_not_fit_may_have_slowed_the_median_by_what_they_took() -
     note = busy_note(0.25, threads=2, cores=2)  # half of a CPU, of two threads
     assert not note.trust
     assert note.error == pytest.approx(1 / 3)
-    assert "the median may be up to 33% too slow" in note.message
 
 
 def test_two_clocks_of_one_thread_show_more_than_the_load() -> None:
@@ -416,4 +415,3 @@ def test_two_clocks_of_one_thread_show_more_than_the_load() -> None:
 def test_an_unknown_number_of_threads_leaves_a_doubt_without_a_size() -> None:
     note = busy_note(0.5, threads=None)
     assert (note.trust, note.error) == (False, None)
-    assert "too slow" not in note.message

@@ -17,17 +17,17 @@ from harness.testing.results import ok_result, timing
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def piped(*results: Result) -> str:
+def piped(*results: Result, verbose: bool = False) -> str:
     """Return the text that a pipe receives."""
     stream = io.StringIO()
-    show_results(results, Console(file=stream, width=80))
+    show_results(results, Console(file=stream, width=80), verbose=verbose)
     return stream.getvalue()
 
 
-def on_terminal(*results: Result, width: int = 80) -> str:
+def on_terminal(*results: Result, width: int = 80, verbose: bool = False) -> str:
     """Return the text on a terminal, without its colours."""
     stream = io.StringIO()
-    show_results(results, Console(file=stream, width=width, force_terminal=True))
+    show_results(results, Console(file=stream, width=width, force_terminal=True), verbose=verbose)
     return ESCAPE.sub("", stream.getvalue())
 
 

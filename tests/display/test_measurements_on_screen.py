@@ -11,7 +11,7 @@ from rich.console import Console
 
 from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
-from harness.core.metric import Direction, Metric
+from harness.core.metric import Direction, LaunchInterval, Metric
 from harness.core.note import Note
 from harness.core.result import Outcome, Result
 from harness.testing.results import BUILD, DEVICE, failed_result, ok_result, report_of, timing
@@ -166,8 +166,8 @@ def test_only_equal_work_in_one_place_is_compared() -> None:
 
 def test_a_hint_for_all_names_none_and_a_hint_for_many_names_a_few() -> None:
     doubtful = [measured(name, 1.0, notes=[DOUBT]) for name in "abcde"]
-    assert "  hint: close other programs" in piped(*doubtful).splitlines()
-    some = piped(*doubtful, measured("f", 1.0)).splitlines()
+    assert "  hint: close other programs" in piped(*doubtful, verbose=True).splitlines()
+    some = piped(*doubtful, measured("f", 1.0), verbose=True).splitlines()
     assert "  hint for mv2/a, mv2/b, mv2/c, 2 more: close other programs" in some
 
 
@@ -179,6 +179,7 @@ def test_each_result_has_one_line_of_remarks_and_each_hint_is_shown_once() -> No
         measured("c", 1.0, notes=[time_limit]),
         failed_result(identifier="d", reason="two\nlines"),
         measured("e", 1.0),
+        verbose=True,
     )
     lines = text.splitlines()
     assert "! mv2/a: launches differ by 40%; the time limit ended it" in lines
@@ -194,6 +195,93 @@ def test_each_result_has_one_line_of_remarks_and_each_hint_is_shown_once() -> No
         "  hint: run it again with --debug to see what the program writes"
     )
     assert not any("mv2/e:" in line for line in lines)
+
+
+def test_notes_are_folded_by_cause_and_the_hints_of_doubts_follow() -> None:
+    def busy(share: float, *, error: float | None = None) -> Note:
+        message = f"other programs used up to {share:.0%}"
+        return Note(code="busy", message=message, hint="use an idle machine", trust=error is None, error=error)
+
+    late = Note(code="stopped_early", message="the time limit ended it", hint="raise the limit")
+    noisy = Note(code="noisy", message="launches differ by 40%")
+    text = piped(
+        measured("a", 1.0, notes=[busy(0.2), noisy]),
+        measured("b", 1.0, notes=[busy(0.3), late]),
+        measured("c", 1.0, notes=[busy(0.5, error=0.4), noisy]),
+        measured("d", 1.0, notes=[busy(0.6, error=0.9)]),
+        failed_result(identifier="e", reason="no such file"),
+        failed_result(identifier="f", reason="no such file"),
+    )
+    lines = text.splitlines()
+    assert lines[lines.index("✗ mv2/e, mv2/f: crashed: no such file") :] == [
+        "✗ mv2/e, mv2/f: crashed: no such file",
+        "  hint: run it again with --debug to see what the program writes",
+        "! 2 of 6: other programs used the machine; the median may be up to 90 % too slow",
+        "  hint: use an idle machine",
+        "· 2 of 6: other programs used the machine",
+        "· mv2/b: the time limit ended it",
+        "`-v` shows every note in full",
+    ]
+
+
+def test_a_doubt_of_a_single_result_says_how_wrong_it_may_be() -> None:
+    doubt = Note(code="busy", message="others used up to 50%", trust=False, error=1 / 3)
+    for verbose in (False, True):
+        text = piped(measured("a", 1.0, notes=[doubt]), verbose=verbose)
+        assert "! mv2/a: others used up to 50%; the median may be up to 33 % too slow\n" in text
+
+
+def test_an_interval_wider_than_wanted_is_noted_quietly() -> None:
+    def wanting(identifier: str, precision: float) -> Result:
+        result = ok_result(identifier=identifier)
+        benchmark = result.benchmark.model_copy(update={"precision": precision})
+        latency = timing("NET", "latency", "ms", [1.0, 1.01, 1.02, 1.03, 1.04], launches=5)
+        interval = LaunchInterval(low=0.99, high=1.05, confidence=0.95, launches=5)
+        return with_metrics(
+            result.model_copy(update={"benchmark": benchmark}), latency.model_copy(update={"interval": interval})
+        )
+
+    wide = "mv2/b: the interval is wider than ±2 % after all launches or the time limit\n"
+    assert f"· {wide}" in piped(wanting("a", 0.05), wanting("b", 0.02))
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 120, 200])
+def test_text_is_broken_between_words_at_every_width(width: int) -> None:
+    words = [
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "epsilon",
+        "zeta",
+        "eta",
+        "theta",
+        "iota",
+        "kappa",
+        "lambda",
+        "mu",
+        "nu",
+        "xi",
+        "omicron",
+        "pi",
+        "rho",
+        "sigma",
+        "tau",
+    ]
+    doubt = DOUBT.model_copy(update={"message": " ".join(words), "hint": " ".join(reversed(words))})
+    lines = on_terminal(measured("a", 1.0, notes=[doubt]), width=width).splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("! mv2/a: alpha"))
+    text = lines[start : next(number for number, line in enumerate(lines) if "`-v`" in line)]
+    assert max(map(len, text)) <= width
+    assert " ".join(text).split() == ["!", "mv2/a:", *words, "hint:", *reversed(words)]
+    hint = next(number for number, line in enumerate(text) if line.startswith("  hint"))
+    assert all(line.startswith("  ") for line in text[1:hint])
+
+
+def test_a_path_longer_than_the_terminal_is_left_whole() -> None:
+    path = "/results/" + "x" * 100
+    doubt = DOUBT.model_copy(update={"message": f"see {path} for more"})
+    assert f"  {path}" in on_terminal(measured("a", 1.0, notes=[doubt]), width=60).splitlines()
 
 
 def test_in_a_pipe_nothing_is_folded_or_cut() -> None:

@@ -44,7 +44,7 @@ def list_devices(
     if as_json:
         console = widen(console)
         devices = [_as_json(listing.platform, status) for listing in listings for status in listing.statuses]
-        print_output(Text(json.dumps(devices, indent=2)), console)  # ASCII: nothing in it moves a cursor
+        print_output(Text(json.dumps(devices, indent=2), no_wrap=True), console)  # ASCII: nothing in it moves a cursor
     for listing in listings:
         if not as_json:
             _show(listing, console)

@@ -126,7 +126,9 @@ def show_status(path: Path, console: Console, *, as_json: bool) -> ExitCode:
     """
     status = status_of(path)
     if as_json:
-        print_output(Text(status.model_dump_json(indent=2, ensure_ascii=True)), console)  # it moves no cursor
+        print_output(
+            Text(status.model_dump_json(indent=2, ensure_ascii=True), no_wrap=True), console
+        )  # it moves no cursor
         return ExitCode.OK
     for line in _lines(status):
         print_output(plain_text(line), console)

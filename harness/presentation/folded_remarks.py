@@ -1,0 +1,118 @@
+"""Remarks folded by their cause, for a terminal: `5 of 6: other programs used the machine`. Pages list them in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from harness.core.metric import main_metric
+from harness.core.note import Note
+from harness.core.result import Result
+from harness.presentation.numbers import format_percent
+from harness.presentation.remarks import choose_mark, collect_hints, describe_error, label_results, list_unequal_exports
+from harness.presentation.text import Line, Span, Tone, make_printable
+
+_CAUSES: Final = {
+    "busy": "other programs used the machine",
+    "disturbed": "another program used the CPU of the runner",
+    "noisy": "launches or iterations differ much",
+    "stopped_early": "the time limit ended launches early",
+    "few_samples": "too few samples to assess their noise",
+    "warming_up": "the warm-up was not over",
+    "slowing_down": "slower from iteration to iteration",
+    "throttled": "the device lowered its clock because of heat",
+    "spoilt_by_heat": "launches did not count, because heat disturbed them",
+    "frequency": "the clock frequency fell between launches",
+    "hot": "the device became hot",
+    "slept": "the device slept",
+    "threads": "not the number of threads that was asked for",
+    "mixed_cpus": "pinned to CPUs of different kinds",
+}
+"""Causes of notes that say something else of each result."""
+
+_IN_TABLE: Final = frozenset({"noisy"})
+"""Notes that say nothing more than the interval in the table, unless they are a doubt."""
+
+_NAMED: Final = 3
+
+_IN_FULL: Final = "`-v` shows every note in full"
+
+
+def fold_remarks(results: Sequence[Result]) -> list[Line]:
+    """Return a line for each cause, with failures and doubts first, each with what to do about it."""
+    labels = label_results(results)
+    lines = [*_fold_failures(results, labels), *_fold_notes(results, labels, trust=False)]
+    quiet = [*_fold_notes(results, labels, trust=True), *_list_imprecise(results, labels)]
+    lines += [*quiet, *list_unequal_exports(results)]
+    if any(not result.trusted or result.notes for result in results if result.ok):
+        lines.append(Line.of(Span(_IN_FULL, Tone.MUTED)))
+    return lines
+
+
+def _fold_failures(results: Sequence[Result], labels: Sequence[str]) -> Iterator[Line]:
+    """Yield a line for each reason of failures, with the benchmarks that share it, and their hints."""
+    groups: dict[tuple[str, str | None], list[int]] = {}
+    for number, result in enumerate(results):
+        if not result.ok:
+            groups.setdefault((result.outcome.words, result.reason), []).append(number)
+    hints: dict[str, None] = {}
+    for (words, reason), members in groups.items():
+        yield _line(choose_mark(results[members[0]]), _list(members, labels), f"{words}: {reason}")
+        hints.update(dict.fromkeys(hint for number in members for hint in collect_hints(results[number])))
+    yield from map(_hint, hints)
+
+
+def _fold_notes(results: Sequence[Result], labels: Sequence[str], *, trust: bool) -> Iterator[Line]:
+    """Yield a line for each cause of notes on results that are ok; those of doubts are followed by a hint."""
+    groups: dict[str, list[tuple[int, Note]]] = {}
+    for number, result in enumerate(results):
+        for note in result.notes if result.ok else ():
+            if note.trust == trust and not (trust and note.code in _IN_TABLE):
+                groups.setdefault(note.code, []).append((number, note))
+    hints: dict[str, None] = {}
+    for code, members in groups.items():
+        notes = [note for _, note in members]
+        mark = Span("·", Tone.MUTED) if trust else Span("!", Tone.WARNING)
+        text = _describe_cause(code, notes) + ("" if trust else describe_error(notes))
+        yield _line(mark, _count([number for number, _ in members], labels), text)
+        hints.update(dict.fromkeys(note.hint for note in notes if note.hint is not None and not trust))
+    yield from map(_hint, hints)
+
+
+def _list_imprecise(results: Sequence[Result], labels: Sequence[str]) -> Iterator[Line]:
+    """Yield a line for the results whose intervals are wider than was wanted when their launches were over."""
+    groups: dict[float, list[int]] = {}
+    for number, result in enumerate(results):
+        main, wanted = main_metric(result.metrics), result.benchmark.precision
+        if result.ok and wanted is not None and main is not None and (main.precision or 0.0) > wanted:
+            groups.setdefault(wanted, []).append(number)
+    for wanted, members in groups.items():
+        text = f"the interval is wider than ±{format_percent(wanted)} after all launches or the time limit"
+        yield _line(Span("·", Tone.MUTED), _count(members, labels), text)
+
+
+def _describe_cause(code: str, notes: Sequence[Note]) -> str:
+    """Return what notes of one code have in common: their message where it is the same, else their cause."""
+    messages = list(dict.fromkeys(note.message for note in notes))
+    if len(messages) == 1:
+        return messages[0]
+    return _CAUSES.get(code) or f"{messages[0]} (and {len(messages) - 1} more like it)"
+
+
+def _count(members: Sequence[int], labels: Sequence[str]) -> str:
+    """Return the name of a single result, else how many of all they are."""
+    numbers = list(dict.fromkeys(members))
+    return labels[numbers[0]] if len(numbers) == 1 else f"{len(numbers)} of {len(labels)}"
+
+
+def _list(members: Sequence[int], labels: Sequence[str]) -> str:
+    named = [labels[number] for number in members[:_NAMED]]
+    return ", ".join([*named, *([f"{len(members) - _NAMED} more"] if len(members) > _NAMED else [])])
+
+
+def _line(mark: Span, subject: str, text: str) -> Line:
+    return Line.of(mark, " ", Span(make_printable(subject), Tone.STRONG), f": {make_printable(text)}")
+
+
+def _hint(hint: str) -> Line:
+    return Line.of(Span(f"  hint: {make_printable(hint)}", Tone.MUTED))
