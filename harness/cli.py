@@ -66,6 +66,10 @@ _COMMANDS: Final = {
         "inspecting",
         "List the latest results, show stored ones again, or send what a remote reporter could not deliver.",
     ),
+    "schema": (
+        "inspecting",
+        "Print the JSON Schema of specifications, for editors, or that of what the harness writes.",
+    ),
     "validate": ("inspecting", "Check specifications without running anything, and list what they expand to."),
 }
 """Name, module and description of each command, in the order of `--help`. A command is imported when it is called:

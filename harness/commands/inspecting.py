@@ -1,4 +1,4 @@
-"""Commands that measure nothing: status, alarms, validate, devices, export, doctor, report, builds, init."""
+"""Commands that measure nothing: status, alarms, validate, devices, export, doctor, report, builds, init, schema."""
 
 from __future__ import annotations
 
@@ -104,6 +104,17 @@ def validate(*files: flags.Specification, inspect_flags: InspectFlags = _NO_INSP
         return folders.validate_folders(paths, settings, display.open_console())
     checks.validate(load_benchmarks(settings), settings, display.open_console())
     return ExitCode.OK
+
+
+def schema(name: Literal["specification", "result", "comparison", "self-check"] = "specification", /) -> int:
+    """`harness schema`.
+
+    Args:
+        name: Schema to print. `result` is that of each result.json, `comparison` that of its part of this name.
+    """
+    from harness.flows.inspect import schemas
+
+    return schemas.show(name, display.open_console())
 
 
 def devices(

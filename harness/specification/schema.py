@@ -18,10 +18,16 @@ from pydantic import BaseModel, JsonValue
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
 
+from harness.core.comparison import Comparison
 from harness.core.result import Result
+from harness.core.self_check import SelfCheck
 from harness.specification.file_format import Specification, SpecificationList
+from harness.specification.misspellings import misspelling_pattern
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+ID_PREFIX = "urn:edge-harness:schema:"
+"""Begins the `$id` of each schema: names that need no server (docs/decisions/0045)."""
 
 _ATTRIBUTE = re.compile(r"^    (\w+): ", re.MULTILINE)
 
@@ -76,18 +82,59 @@ def specification_schema() -> dict[str, JsonValue]:
     }
 
 
+def editor_schema() -> dict[str, JsonValue]:
+    """Generate the schema of specifications for editors: where any key may stand, misspelt ones are refused.
+
+    The keys of one's own that a placeholder uses cannot be told from those that nothing uses by a JSON Schema:
+    `harness validate` does.
+    """
+    schema = specification_schema()
+    definitions = schema["$defs"]
+    if not isinstance(definitions, dict):
+        raise TypeError("a schema without definitions")
+    for definition in definitions.values():
+        if isinstance(definition, dict) and definition.get("additionalProperties", True) is not False:
+            _refuse_misspellings(definition)
+    return schema
+
+
+def _refuse_misspellings(definition: dict[str, JsonValue]) -> None:
+    properties = definition.get("properties")
+    keys = list(properties) if isinstance(properties, dict) else []
+    patterns = ((misspelling_pattern(key, keys), key) for key in keys)
+    definition["patternProperties"] = {
+        pattern: {"not": {}, "errorMessage": f"Unknown key: did you mean `{key}`?"}
+        for pattern, key in patterns
+        if pattern is not None
+    }
+
+
 def result_schema() -> dict[str, JsonValue]:
     """Generate the schema of the canonical result, as it is written."""
-    return {"$schema": DIALECT, **Result.model_json_schema(mode="serialization", schema_generator=DescribedSchema)}
+    return _written_schema(Result)
+
+
+def _written_schema(value: type[BaseModel]) -> dict[str, JsonValue]:
+    return {"$schema": DIALECT, **value.model_json_schema(mode="serialization", schema_generator=DescribedSchema)}
 
 
 def current_schema() -> dict[str, str]:
-    """Return the text of every committed schema, by file name."""
+    """Return the text of every committed schema, by file name; each has a `$id` of its own."""
     schemas = {
-        "specification.schema.json": specification_schema(),
-        "result.schema.json": result_schema(),
+        "specification": editor_schema(),
+        "result": result_schema(),
+        "comparison": _written_schema(Comparison),
+        "self-check": _written_schema(SelfCheck),
     }
-    return {name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n" for name, schema in schemas.items()}
+    return {
+        schema_file(name): json.dumps({"$id": f"{ID_PREFIX}{name}", **schema}, indent=2, ensure_ascii=False) + "\n"
+        for name, schema in schemas.items()
+    }
+
+
+def schema_file(name: str) -> str:
+    """Return the name of the file of a schema."""
+    return f"{name}.schema.json"
 
 
 def schema_folder() -> Path:

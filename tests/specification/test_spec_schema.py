@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,18 @@ from pydantic import ValidationError
 
 from harness.core.errors import SpecificationError
 from harness.core.result import Outcome, Result
-from harness.specification import schema
+from harness.specification import file_format, schema
 from harness.specification.file_format import Specification
 from harness.specification.load import load
+from harness.specification.misspellings import misspelling_pattern
+from harness.specification.sections import keys_of
 
 SPECIFICATIONS = Path(__file__).parents[2] / "specifications"
 SHIPPED = sorted(SPECIFICATIONS.glob("models/*.json")) + sorted(SPECIFICATIONS.glob("benchmarks/*.json"))
+FAI_PEP = sorted((Path(__file__).parent / "examples" / "faipep").glob("**/*.json"))
 VALIDATOR = Draft202012Validator(schema.specification_schema())
+
+EDITOR = Draft202012Validator(schema.editor_schema())
 
 EXAMPLES = [
     json.loads((Path(__file__).parent / "examples" / "faipep_style.json").read_text()),
@@ -65,6 +71,47 @@ def test_every_key_of_the_format_is_described() -> None:
 def test_shipped_specifications_load_and_fit_the_schema(file: Path) -> None:
     assert load([file]).benchmarks
     assert list(VALIDATOR.iter_errors(json.loads(file.read_text()))) == []
+    assert list(EDITOR.iter_errors(json.loads(file.read_text()))) == []
+
+
+@pytest.mark.parametrize("file", FAI_PEP, ids=lambda file: file.name)
+def test_no_key_of_fai_pep_is_taken_for_a_misspelt_one(file: Path) -> None:
+    document = json.loads(file.read_text())
+    assert len(list(EDITOR.iter_errors(document))) == len(list(VALIDATOR.iter_errors(document)))
+
+
+@pytest.mark.parametrize(
+    "key", ["iterr", "ietr", "itr", "iteer", "thread_s", "thrwads", "time_limits", "comands", "wamup"]
+)
+def test_a_misspelt_key_of_a_test_is_an_error_in_an_editor(key: str) -> None:
+    document = copy.deepcopy(EXAMPLES[2])
+    document["tests"][0][key] = 3
+    assert list(VALIDATOR.iter_errors(document)) == []
+    (error,) = EDITOR.iter_errors(document)
+    assert list(error.absolute_path) == ["tests", 0, key]
+    assert error.schema["errorMessage"].startswith("Unknown key: did you mean `")
+
+
+@pytest.mark.parametrize("key", ["item", "file", "input", "size", "command", "x", "batch", "iters", "rows"])
+def test_keys_of_ones_own_are_none(key: str) -> None:
+    document = copy.deepcopy(EXAMPLES[2])
+    document["tests"][0].pop("commands", None)
+    document["tests"][0][key] = "3"
+    assert list(EDITOR.iter_errors(document)) == []
+
+
+def test_no_known_key_is_taken_for_a_misspelt_one() -> None:
+    for section in (file_format.ModelSection, file_format.Test, file_format.Matrix):
+        keys = keys_of(section)
+        patterns = [pattern for key in keys if (pattern := misspelling_pattern(key, keys)) is not None]
+        assert patterns
+        assert not [(key, pattern) for key in keys for pattern in patterns if re.search(pattern, key)]
+
+
+def test_each_schema_has_an_identity_of_its_own() -> None:
+    identities = [json.loads(text)["$id"] for text in schema.current_schema().values()]
+    assert len(set(identities)) == len(identities)
+    assert all(identity.startswith("urn:edge-harness:schema:") for identity in identities)
 
 
 def test_the_shipped_list_names_every_executorch_model() -> None:
