@@ -2,7 +2,7 @@
 
     import harness
 
-    results = harness.run("mv2.json", only=["*xnnpack*"])
+    results = harness.run("mv2", only=["*xnnpack*"])
     print(harness.frame(results)[["identifier", "metric", "median", "unit"]])
 
 `run`, `compare`, `load`, `frame` and `samples` are what scripts need (docs/scripting.md). Importing this module imports

@@ -62,8 +62,8 @@ def run(
     Results are stored in the folder of results (`local_reporter`), too.
 
     Args:
-        spec: Path of a specification or of a list of them, a specification as a dictionary, or several of these.
-            Relative locations in a dictionary are relative to the current folder.
+        spec: Path of a specification or of a list of them, name of a built-in one (`mv2`), a specification as a
+            dictionary, or several of these. Relative locations in a dictionary are relative to the current folder.
         progress: Show progress on standard error. Messages are in the results and in the log `harness` in any case.
         options: Further options by name, for those of plug-ins that type checkers do not know.
         **settings: Options of `harness run` by the names of their flags: `only=["*q8*"]`, `timeout=60`. Those that are

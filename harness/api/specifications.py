@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -19,8 +18,8 @@ _NAME: Final = "<specification>"
 """Name of a dictionary in messages and results."""
 
 
-def split(spec: Specifications) -> tuple[tuple[Path, ...], tuple[Document, ...]]:
-    """Return the files and the documents among specifications.
+def split(spec: Specifications) -> tuple[tuple[str | Path, ...], tuple[Document, ...]]:
+    """Return the files and the documents among specifications. A text may also be the name of a built-in one.
 
     Raises:
         UsageError: There is none, or one cannot be a specification.
@@ -28,7 +27,7 @@ def split(spec: Specifications) -> tuple[tuple[Path, ...], tuple[Document, ...]]
     items = [spec] if isinstance(spec, str | PathLike | Mapping) else list(spec)
     if not items:
         raise UsageError("no specification", hint="give a path or a dictionary")
-    files = tuple(Path(os.fspath(item)).expanduser() for item in items if isinstance(item, str | PathLike))
+    files = tuple(item if isinstance(item, str) else Path(item) for item in items if isinstance(item, str | PathLike))
     mappings = [item for item in items if isinstance(item, Mapping)]
     if len(files) + len(mappings) < len(items):
         raise UsageError("a specification is neither a path nor a dictionary", hint="give one or the other")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import harness
+from harness.api import keywords as keywords_of_run
 from tests.cli.project import generic, observe, one_test
 from tests.processes import is_running, wait_until
 
@@ -84,6 +85,13 @@ def test_several_specifications_are_measured_in_one_run(place: Path) -> None:
     assert [result.benchmark.identifier for result in harness.run(str(file))] == ["a"]
     with pytest.raises(harness.UsageError, match="no specification"):
         harness.run([])
+
+
+def test_names_of_built_in_specifications_are_known() -> None:
+    (file,) = keywords_of_run.read_run("mv2", {}).settings.benchmark_file
+    assert file.name == "mv2.json"
+    with pytest.raises(harness.UsageError, match="mv2"):
+        harness.run("mv22")
 
 
 @pytest.mark.parametrize(
