@@ -1,0 +1,49 @@
+# Image that measures on the CPUs of its host: programs by default, models with the extras of EXTRAS (comma-separated).
+#
+#   docker build -t edge-harness .
+#   docker build -t edge-harness:executorch --build-arg EXTRAS=vision .
+#   docker run --rm -v "$PWD:/work" edge-harness run -b my.json
+#   docker run --rm --cpuset-cpus 2,3 -v "$PWD:/work" edge-harness compare -b my.json --control-program a --treatment-program b
+#
+# Results and caches are in /data; keep them with a volume: -v edge-harness:/data.
+ARG PYTHON=3.11
+
+FROM python:${PYTHON}-slim AS install
+ARG EXTRAS=""
+ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+WORKDIR /source
+COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY harness harness
+COPY platforms platforms
+COPY frameworks frameworks
+COPY reporters reporters
+COPY specifications specifications
+# As in the Makefile: torch and torchvision alone from their index, everything by the versions of the tested set.
+RUN python -m venv /opt/harness \
+ && if [ -n "$EXTRAS" ]; then \
+      /opt/harness/bin/pip install --constraint constraints.txt --no-deps --index-url "$TORCH_INDEX" torch torchvision; \
+    fi \
+ && /opt/harness/bin/pip install --constraint constraints.txt ".${EXTRAS:+[$EXTRAS]}"
+
+FROM python:${PYTHON}-slim
+ARG EXTRAS=""
+# taskset is in util-linux, which the base has; git reads commits; a compiler and CMake make the native runner.
+# hadolint ignore=DL3008
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends git \
+ && if [ -n "$EXTRAS" ]; then apt-get install --yes --no-install-recommends g++ cmake make; fi \
+ && rm -rf /var/lib/apt/lists/* \
+ && useradd --create-home --uid 1000 harness \
+ && mkdir /data /work \
+ && chown 1000:1000 /data /work
+COPY --from=install /opt/harness /opt/harness
+ENV PATH=/opt/harness/bin:$PATH \
+    HARNESS_CACHE_DIR=/data/cache \
+    HARNESS_LOCAL_REPORTER=/data/results \
+    HARNESS_CONFIG_DIR=/data/config
+USER 1000
+WORKDIR /work
+VOLUME /data
+ENTRYPOINT ["harness"]
+CMD ["--help"]

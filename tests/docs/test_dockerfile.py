@@ -1,0 +1,39 @@
+"""The image is made of what the wheel is made of."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+
+from tests.docs.pages import ROOT
+
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+CONFIGURATION = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PACKAGES = CONFIGURATION["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+METADATA = ("pyproject.toml", "constraints.txt", CONFIGURATION["project"]["readme"], "LICENSE")
+
+
+def test_it_contains_every_package_of_the_wheel_and_its_metadata() -> None:
+    copied = {
+        name for names in re.findall(r"^COPY (?!--)(.*) \S+$", DOCKERFILE, re.MULTILINE) for name in names.split()
+    }
+    assert copied == {*PACKAGES, *METADATA}
+
+
+def test_docker_is_given_no_more() -> None:
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    assert lines[1] == "*"
+    assert {line.removeprefix("!") for line in lines if line.startswith("!")} == {*PACKAGES, *METADATA}
+
+
+@pytest.mark.parametrize("name", ["TORCH_INDEX=https://download.pytorch.org/whl/cpu", "--constraint constraints.txt"])
+def test_torch_is_the_one_of_make(name: str) -> None:
+    assert name in DOCKERFILE
+    assert name.rpartition("=")[2] in (ROOT / "Makefile").read_text()
+
+
+def test_its_python_is_one_that_was_tried() -> None:
+    (version,) = re.findall(r"^ARG PYTHON=(\S+)$", DOCKERFILE, re.MULTILINE)
+    assert f"Programming Language :: Python :: {version}" in CONFIGURATION["project"]["classifiers"]
