@@ -80,6 +80,27 @@ class Settings:
     skip: Annotated[
         tuple[str, ...], Option("Leave out the benchmarks whose name matches one of these patterns.", WHAT)
     ] = ()
+    benchmark_digest: Annotated[
+        tuple[str, ...],
+        Option(
+            "Keep the benchmarks with these digests, as lines that reproduce results do; refused where the "
+            "specification has changed.",
+            WHAT,
+            parse=parsing.split_words,
+            saved=False,
+            in_specifications=False,
+        ),
+    ] = ()
+    build_digest: Annotated[
+        tuple[str, ...],
+        Option(
+            "Refuse to measure runners with other digests, as in lines that reproduce a result.",
+            WHAT,
+            parse=parsing.split_words,
+            saved=False,
+            in_specifications=False,
+        ),
+    ] = ()
     framework: Annotated[
         str | None, Option("Framework, where the specification names none.", WHAT, inspecting=True)
     ] = None

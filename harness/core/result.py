@@ -18,6 +18,7 @@ from harness.core.device import Device, DeviceState
 from harness.core.launch_interval import interval_of
 from harness.core.metric import Metric
 from harness.core.note import Note
+from harness.core.reproduction import Reproduction
 from harness.core.scalars import Scalar
 from harness.core.values import Value, replace_surrogates
 
@@ -189,6 +190,8 @@ class Result(Value):
         control_launches: The control's launches then.
         notes: Notes for a reader of the numbers.
         meta: Free values of specification lists and command line.
+        reproduction: The command that measures it once more; null where no flags name its runner, and in results of a
+            harness that did not store it.
     """
 
     schema_version: Literal["1.0", "1.1", "1.2", "1.3"] = SCHEMA_VERSION
@@ -211,6 +214,12 @@ class Result(Value):
     control_launches: tuple[Launch, ...] = ()
     notes: tuple[Note, ...] = ()
     meta: dict[str, JsonValue] = {}
+    reproduction: Reproduction | None = None
+
+    @property
+    def reproduce(self) -> str:
+        """The command that measures it once more, as it is typed; empty where it is not known."""
+        return self.reproduction.line if self.reproduction is not None else ""
 
     @property
     def ok(self) -> bool:

@@ -10,18 +10,22 @@ from harness.core import DEFAULT_PLATFORM
 from harness.core.build import BuildInfo
 from harness.core.comparison import Parameters
 from harness.core.metric import LATENCY
+from harness.core.reproduction import format_lines
 from harness.core.result import Result
 
 
 def format_rerun_command(result: Result, folder: Path = Path()) -> str:
-    """Return the command that measures this comparison once more; given programs are named by a placeholder.
+    """Return the command that measures this result once more: the one that is stored with it.
 
-    Empty where no command could name both sides.
+    That of a comparison that an older harness stored is derived from it; given programs are named by a placeholder.
+    Empty where no command could name the runners.
 
     Args:
-        result: Of a comparison.
-        folder: Folder in which it was measured, so that the command works in any.
+        result: The result.
+        folder: Folder in which it was measured, so that a derived command works in any.
     """
+    if result.reproduction is not None:
+        return result.reproduction.line
     comparison = result.comparison
     side_flags = _side_flags(comparison.control, result.build) if comparison and result.build else []
     if comparison is None or not side_flags:
@@ -30,7 +34,7 @@ def format_rerun_command(result: Result, folder: Path = Path()) -> str:
     name = DEFAULT_PLATFORM if result.device is None else result.device.platform
     variant = _recipe_variant(result.build, name)
     platform = ["-p", f"{name}{variant}"] if name != DEFAULT_PLATFORM or variant else []
-    operators = ["--operators"] if result.benchmark.operators else []
+    operators = ["--operators"] if result.benchmark.operators and "--operators" not in comparison.flags else []
     words = [
         "-b",
         str(folder / result.benchmark.specification),
@@ -40,12 +44,17 @@ def format_rerun_command(result: Result, folder: Path = Path()) -> str:
         *operators,
         *comparison.flags,
     ]
-    return shlex.join(["harness", "compare", *words, *_parameter_flags(comparison.parameters)])
+    return shlex.join(["harness", "compare", *words, *parameter_words(comparison.parameters)])
 
 
 def collect_rerun_commands(results: Sequence[Result], folder: Path) -> list[str]:
-    """Return the commands that measure these comparisons once more (see `format_rerun_command`), each once."""
-    return list(dict.fromkeys(command for result in results if (command := format_rerun_command(result, folder))))
+    """Return the commands that measure these results once more (see `format_rerun_command`), as few as can be.
+
+    Results of one command are measured by one again, which names all of them.
+    """
+    stored = [result.reproduction for result in results if result.reproduction is not None]
+    derived = [format_rerun_command(result, folder) for result in results if result.reproduction is None]
+    return list(dict.fromkeys(filter(None, [*format_lines(stored), *derived])))
 
 
 def format_reevaluate_command(place: Path) -> str:
@@ -74,8 +83,8 @@ def _side_flags(control: BuildInfo, treatment: BuildInfo) -> list[str]:
     return words
 
 
-def _parameter_flags(parameters: Parameters) -> list[str]:
-    """Return the flags of the parameters that differ from their defaults, and the seed."""
+def parameter_words(parameters: Parameters) -> list[str]:
+    """Return the words for the parameters that differ from their defaults, and the seed."""
     defaults = Parameters(seed=parameters.seed)
     flags = (
         ("--alpha", parameters.alpha, defaults.alpha),

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -18,20 +19,21 @@ from harness.core.comparison import Comparison, Parameters, Verdict
 from harness.core.device import Device
 from harness.core.errors import ExitCode, HarnessError
 from harness.core.note import Note
-from harness.core.protocols import Display, OptionReader, Reporter
+from harness.core.protocols import Display, OptionReader, Reporter, device_options
 from harness.core.result import Outcome, Report, Result
 from harness.flows.compare import self_check
 from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from harness.flows.compare.journal import Journal
-from harness.flows.compare.measuring_flags import measuring_flags
 from harness.flows.compare.reports import build_report, final_changes_of, load_previous
+from harness.flows.compare.reproduction import ComparedSides, reproduce_comparison
 from harness.flows.compare.scheduler import RoundRobinScheduler
 from harness.flows.measure.fetching import export, fetch_given
 from harness.flows.measure.jobs import make_job, report_failure
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, distribute
 from harness.flows.measure.preflight import examine, examine_packages, plan_exit_code
 from harness.flows.measure.reporting import Reporting, prepare_reporters
+from harness.flows.measure.reproduction import option_words, recipe_words
 from harness.flows.measure.run import builds_exit_code
 from harness.flows.measure.runners import Side, build_sides, installed_runner
 from harness.models.cache import ModelCache
@@ -71,6 +73,13 @@ class ComparisonTask:
     one_record_of_same: bool = False
     unequal_options: tuple[str, ...] = ()
     recipes: tuple[Path, ...] = ()
+
+    @property
+    def sides(self) -> ComparedSides:
+        """What a command that repeats it has to name."""
+        return ComparedSides(
+            self.control, self.treatment, self.parameters, self.metric, self.unequal_options, self.recipes
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +125,15 @@ def run_comparison(
             interruption.
     """
     checked = self_check.VerdictCounter()
-    reporting = Reporting(prepare_reporters(settings), display, [*listeners, checked])
+    reproduce = partial(reproduce_comparison, sides=task.sides, settings=settings, platform=plan.platform)
+    reporting = Reporting(prepare_reporters(settings), display, [*listeners, checked], reproduce)
     try:
         needs_runner = installed_runner in (task.control, task.treatment)
         plan = examine_packages(plan, ModelCache(settings.model_cache), display, needs_runner=needs_runner)
         plan = examine(plan, display)
         given = fetch_given(plan, settings, display)
         fetched = plan.keep_possible(given)
-        control, treatment = build_sides(fetched, task.control, task.treatment, display)
+        control, treatment = build_sides(fetched, task.control, task.treatment, display, settings.build_digest)
         files = export(plan, given, [control, treatment], settings, display)
         stages = ComparisonStages(task, settings, plan, files=files, reporting=reporting, display=display)
         stages.run(control, treatment)
@@ -166,7 +176,7 @@ class ComparisonStages:
         self._files = files
         self._reporting = reporting
         self._display = display
-        self._flags = measuring_flags(task.recipes, settings)
+        self._flags = (*recipe_words(task.recipes), *option_words(settings, device_options(plan.platform)))
         self._lock = threading.Lock()
         self._reported: list[ComparisonRun] = []
         self._interrupted_by_check = False

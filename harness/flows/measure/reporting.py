@@ -6,7 +6,7 @@ import contextlib
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +15,7 @@ from harness.config.settings import Settings
 from harness.core.comparison import Verdict
 from harness.core.errors import ExitCode, HarnessError, most_severe
 from harness.core.protocols import DeliveryCounting, Preparable, Progress, Reporter, is_archive
+from harness.core.reproduction import Reproduction
 from harness.core.result import Outcome, Report, Result
 
 _NOUNS: Final = frozenset(verdict.value for verdict in Verdict if verdict.is_change)
@@ -41,9 +42,16 @@ class Reporting:
         reporters: Reporters in their order; those that keep results (`is_archive`) come first.
         progress: Shows when a reporter fails.
         listeners: Reporters that come last, and that are given recalled results, too.
+        reproduce: Returns the command that measures a result once more, where it can be known.
     """
 
-    def __init__(self, reporters: Sequence[Reporter], progress: Progress, listeners: Sequence[Reporter] = ()) -> None:
+    def __init__(
+        self,
+        reporters: Sequence[Reporter],
+        progress: Progress,
+        listeners: Sequence[Reporter] = (),
+        reproduce: Callable[[Result], Reproduction | None] = lambda _: None,
+    ) -> None:
         self._reporters = (*sorted(reporters, key=lambda reporter: not is_archive(reporter)), *listeners)
         self._listeners = tuple(listeners)
         self._progress = progress
@@ -56,6 +64,7 @@ class Reporting:
         self._unfinished: dict[str, None] = {}
         self._stored = True
         self._run = uuid.uuid4().hex
+        self._reproduce = reproduce
 
     def report(self, report: Report) -> str | None:
         """Give one result to every reporter. May be called from any thread.
@@ -63,7 +72,8 @@ class Reporting:
         Returns:
             The place where it is kept; None where it is not.
         """
-        report = report.model_copy(update={"result": report.result.model_copy(update={"run": self._run})})
+        stamp = {"run": self._run, "reproduction": self._reproduce(report.result)}
+        report = report.model_copy(update={"result": report.result.model_copy(update=stamp)})
         with self._lock:
             self._count(report.result)
             kept: str | None = None

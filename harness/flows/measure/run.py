@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from harness.config.settings import Settings
 from harness.core.build import Build
@@ -15,6 +16,7 @@ from harness.flows.measure.plan import Builds, Failure, Files, Plan
 from harness.flows.measure.preflight import examine, examine_packages, plan_exit_code
 from harness.flows.measure.queues import DedicatedQueue, SharedQueue
 from harness.flows.measure.reporting import Reporting, prepare_reporters
+from harness.flows.measure.reproduction import reproduce_run
 from harness.flows.measure.runners import Side, build_side, installed_runner
 from harness.flows.measure.worker import Worker
 from harness.models.cache import ModelCache
@@ -36,7 +38,8 @@ def run(
         side: Source of the runner.
         listeners: Receive each result, beside the reporters of the settings.
     """
-    reporting = Reporting(prepare_reporters(settings), progress, listeners)
+    reproduce = partial(reproduce_run, settings=settings, side=side, platform=plan.platform)
+    reporting = Reporting(prepare_reporters(settings), progress, listeners, reproduce)
     try:
         needs_runner = side is installed_runner
         plan = examine_packages(plan, ModelCache(settings.model_cache), progress, needs_runner=needs_runner)
@@ -55,7 +58,7 @@ def run(
 
 def build(plan: Plan, settings: Settings, progress: Progress, side: Side) -> Builds:
     """Get the runner of every framework for every device."""
-    builds = build_side(plan, side, progress, app_given=_is_app_given(plan, settings))
+    builds = build_side(plan, side, progress, app_given=_is_app_given(plan, settings), digests=settings.build_digest)
     return {key: result if isinstance(result, Failure) else _rename(result, settings) for key, result in builds.items()}
 
 

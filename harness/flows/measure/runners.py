@@ -191,14 +191,24 @@ def shipped_recipe_folder() -> Path:
     return Path(folders[0], "frameworks") if folders else Path("specifications", "frameworks")
 
 
-def build_sides(plan: Plan, control: Side, treatment: Side, progress: Progress) -> tuple[Builds, Builds]:
-    """Build the runners of both sides of a comparison. Without its control, a treatment is not built."""
-    controls = build_side(plan, control, progress)
+def build_sides(
+    plan: Plan, control: Side, treatment: Side, progress: Progress, digests: Sequence[str] = ()
+) -> tuple[Builds, Builds]:
+    """Build the runners of both sides of a comparison. Without its control, a treatment is not built.
+
+    Args:
+        plan: Which frameworks are needed on which devices.
+        control: Provides the control's runner.
+        treatment: Provides the treatment's runner.
+        progress: Told what happens.
+        digests: As for `build_side`.
+    """
+    controls = build_side(plan, control, progress, digests=digests)
     missing = {key: build for key, build in controls.items() if isinstance(build, Failure)}
     if missing:
         frameworks = ", ".join(sorted({framework for framework, _ in missing}))
         progress.say(f"{frameworks}: the treatment is not built, because there is no control to compare it with")
-    return controls, build_side(plan, treatment, progress, without=missing)
+    return controls, build_side(plan, treatment, progress, without=missing, digests=digests)
 
 
 def build_side(
@@ -208,6 +218,7 @@ def build_side(
     *,
     app_given: bool = False,
     without: Mapping[tuple[str, str], Failure] = MappingProxyType({}),
+    digests: Sequence[str] = (),
 ) -> Builds:
     """Build the runner of one side for every framework and device of the plan. A failure is a value and ends no other.
 
@@ -218,6 +229,7 @@ def build_side(
         app_given: Whether the user gave the package of an app; otherwise the app that is installed on the device is
             started.
         without: What is not built, by framework and device, and why.
+        digests: Beginnings of the digests of the only runners that may be measured (`--build-digest`); none: any.
     """
     builds: dict[tuple[str, str], Build | Failure] = {}
     on_this_machine = is_local(plan.platform)
@@ -233,7 +245,9 @@ def build_side(
             framework = plan.frameworks[assignment.benchmark.framework]
             abi = "" if on_this_machine else assignment.device.abi
             target = BuildTarget(framework, assignment.device, abi, plan.recipe_variant, app_suffix(plan.platform))
-            builds[key] = _with_options(side(target, progress), framework)
+            build = side(target, progress)
+            _reject_other_build(build, digests)
+            builds[key] = _with_options(build, framework)
         except BenchmarkFailed as error:
             builds[key] = Failure(Outcome.UNSUPPORTED, error.message, error.hint)
         except EnvironmentProblem as error:
@@ -244,6 +258,20 @@ def build_side(
                 Outcome.FAILED, reason, error.hint, is_environment_problem=True, is_transient=is_transient
             )
     return builds
+
+
+def _reject_other_build(build: Build, digests: Sequence[str]) -> None:
+    """Reject a runner that is not the one that was asked for by its digest.
+
+    Raises:
+        BuildFailed: It is another.
+    """
+    if digests and build.digest and not build.digest.startswith(tuple(digests)):
+        raise BuildFailed(
+            f"the runner has changed: its digest is {build.digest[:16]}, and --build-digest asks for "
+            f"{' or '.join(digests)}",
+            hint="leave out --build-digest to measure the runner as it is now",
+        )
 
 
 def _with_options(build: Build, framework: Framework) -> Build:

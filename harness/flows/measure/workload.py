@@ -13,6 +13,7 @@ from harness.core.benchmark import Benchmark
 from harness.core.errors import UsageError
 from harness.core.patterns import matches_pattern
 from harness.core.protocols import Framework, Platform, Progress, device_options
+from harness.core.reproduction import SHORT_DIGEST
 from harness.core.scalars import format_scalar
 from harness.flows.measure.devices import DeviceRequest, find_devices
 from harness.flows.measure.plan import Plan, assign
@@ -119,7 +120,7 @@ def load_workload(
     others = (plugins.platform(name, settings) for name in platforms if name != settings.platform)
     _reject_unsupported_options((platform, *others), settings)
     loaded = load_benchmarks(settings) if benchmarks is None else benchmarks
-    selected = select(loaded, settings.only, settings.skip)
+    selected = select(loaded, settings.only, settings.skip, settings.benchmark_digest)
     load_framework = partial(plugins.framework, settings=settings)
     return Workload(
         selected,
@@ -191,11 +192,19 @@ def load_benchmarks(settings: Settings, documents: Sequence[Document] = ()) -> t
     return load((*settings.benchmark_file, *documents), options).benchmarks
 
 
-def select(benchmarks: Sequence[Benchmark], only: Sequence[str], skip: Sequence[str]) -> tuple[Benchmark, ...]:
+def select(
+    benchmarks: Sequence[Benchmark], only: Sequence[str], skip: Sequence[str], digests: Sequence[str] = ()
+) -> tuple[Benchmark, ...]:
     """Return the benchmarks that patterns select: by title, `tag:NAME`, `model:NAME` or `AXIS:VALUE`.
 
+    Args:
+        benchmarks: The benchmarks to select from.
+        only: Patterns of which one must match; none: all.
+        skip: Patterns of which none may match.
+        digests: Beginnings of the digests of the only benchmarks to keep; none: any.
+
     Raises:
-        UsageError: No benchmark is left, or a pattern matches none.
+        UsageError: No benchmark is left, a pattern matches none, or none has one of the digests.
     """
     for pattern in (*only, *skip):
         if not any(_matches(benchmark, pattern) for benchmark in benchmarks):
@@ -209,7 +218,23 @@ def select(benchmarks: Sequence[Benchmark], only: Sequence[str], skip: Sequence[
     )
     if not kept:
         raise UsageError("no benchmark is left to measure", hint="look at --only and --skip")
-    return kept
+    return _select_defined(kept, digests) if digests else kept
+
+
+def _select_defined(benchmarks: Sequence[Benchmark], digests: Sequence[str]) -> tuple[Benchmark, ...]:
+    """Return the benchmarks with these digests, of which the beginnings may be given.
+
+    Raises:
+        UsageError: One is missing: the specification has changed.
+    """
+    missing = [digest for digest in digests if not any(each.digest.startswith(digest) for each in benchmarks)]
+    if missing:
+        now = ", ".join(f"{benchmark.title} ({benchmark.digest[:SHORT_DIGEST]})" for benchmark in benchmarks[:8])
+        raise UsageError(
+            f"the specification has changed: --benchmark-digest asks for {', '.join(missing)}, and there is now {now}",
+            hint="the file, or a flag such as --env, differs; leave out --benchmark-digest to measure what it says now",
+        )
+    return tuple(benchmark for benchmark in benchmarks if benchmark.digest.startswith(tuple(digests)))
 
 
 def _matches(benchmark: Benchmark, pattern: str) -> bool:

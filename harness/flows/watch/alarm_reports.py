@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import shlex
 import socket
 from collections.abc import Callable, Collection, Sequence
@@ -20,8 +21,8 @@ from harness.core.culprit import Candidate
 from harness.core.errors import DeliveryFailed, HarnessError, UsageError
 from harness.core.series import Series, SeriesKey
 from harness.core.values import replace_surrogates
-from harness.flows.compare.measuring_flags import measuring_flags
 from harness.flows.compare.requests import CompareRequest
+from harness.flows.measure.reproduction import option_words, recipe_words
 from harness.plugins import platform_name
 from harness.presentation.alarm_messages import result_url
 from harness.presentation.repository_links import diff_url, fill_diff_url, web_address
@@ -235,9 +236,17 @@ class AlarmReports:
         """Return the command that measures a change again on its device, wherever it is typed."""
         files = [str(file.resolve()) for file in self.settings.benchmark_file]
         words = ["harness", "compare", "-b", *files, "--source", self.source.name]
-        words += ["--control", change.last_without, "--treatment", change.first_with, "--only", change.title]
+        words += [
+            "--control",
+            change.last_without,
+            "--treatment",
+            change.first_with,
+            "--only",
+            glob.escape(change.title),
+        ]
         words += ["--metric", self.request.metric] if self.request.metric else []
-        words += measuring_flags(self.request.recipes, self.settings)
+        words += ["--unequal-options", *self.request.unequal_options] if self.request.unequal_options else []
+        words += [*recipe_words(self.request.recipes), *option_words(self.settings, self.settings.requested)]
         requested = self.platforms or (self.settings.platform,)
         # `host/incremental` names a recipe, too
         name = next((name for name in requested if platform_name(name) == platform_name(platform)), platform)

@@ -1,0 +1,79 @@
+"""Reproduce lines of comparisons: the command that compares once more what a result compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.config.settings import Settings
+from harness.core.comparison import Parameters
+from harness.core.metric import LATENCY
+from harness.core.protocols import Platform
+from harness.core.reproduction import Reproduction
+from harness.core.result import Result
+from harness.flows.measure.reproduction import make_reproduction, recipe_words, shared_words
+from harness.flows.measure.runners import CommitRunner, GivenRunner, Side, installed_runner
+from harness.presentation.commands import parameter_words
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSides:
+    """What was compared, and how it was decided: the part of a comparison that flags beside those of a run name.
+
+    Attributes:
+        control: Origin of the control's runner.
+        treatment: Origin of the treatment's runner.
+        parameters: How it was decided.
+        metric: The metric; None for the latency.
+        unequal_options: Names of build options that were meant to differ.
+        recipes: Folders of further recipes.
+    """
+
+    control: Side
+    treatment: Side
+    parameters: Parameters
+    metric: str | None = None
+    unequal_options: tuple[str, ...] = ()
+    recipes: tuple[Path, ...] = ()
+
+
+def reproduce_comparison(
+    result: Result, sides: ComparedSides, settings: Settings, platform: Platform
+) -> Reproduction | None:
+    """Return the command that compares once more what a result compared.
+
+    Args:
+        result: The result.
+        sides: What was compared.
+        settings: The settings of its run.
+        platform: Its platform.
+
+    Returns:
+        None where no flags name the runners: they came from elsewhere, as in FAI-PEP's info JSON.
+    """
+    words = _side_words(sides.control, sides.treatment)
+    if words is None:
+        return None
+    metric = [] if sides.metric in {None, LATENCY} else ["--metric", str(sides.metric)]
+    unequal = ["--unequal-options", *sides.unequal_options] if sides.unequal_options else []
+    command = ("harness", "compare", *shared_words(settings, platform), *words, *recipe_words(sides.recipes))
+    return make_reproduction((*command, *metric, *unequal, *parameter_words(sides.parameters)), result)
+
+
+def _side_words(control: Side, treatment: Side) -> Sequence[str] | None:
+    """Return the flags that name both sides; None where flags cannot."""
+    if control is installed_runner and treatment is installed_runner:
+        return ["--self-check"]
+    if isinstance(control, CommitRunner) and isinstance(treatment, CommitRunner):
+        if control.source.name != treatment.source.name:
+            return None
+        return ["--source", control.source.name, "--control", control.commit.id, "--treatment", treatment.commit.id]
+    if isinstance(control, GivenRunner) and isinstance(treatment, GivenRunner):
+        named = [side.given.commit or side.given.variables for side in (control, treatment)]
+        return None if any(named) else [*_program_words("control", control), *_program_words("treatment", treatment)]
+    return None
+
+
+def _program_words(name: str, side: GivenRunner) -> list[str]:
+    return [f"--{name}-program", *(f"{key}={path.absolute()}" for key, path in side.given.programs.items())]

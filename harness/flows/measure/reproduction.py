@@ -1,0 +1,136 @@
+"""Reproduce lines: the command that measures the cell of a result once more, from the settings of its run.
+
+It is made where results are reported, from what the run was asked for, and stored with the result: nothing that was
+forgotten can be found out afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from harness import plugins
+from harness.config.options import DeclaredOption
+from harness.config.settings import FILES, REPORT, Settings
+from harness.core import DEFAULT_PLATFORM
+from harness.core.protocols import Platform, device_options
+from harness.core.reproduction import Reproduction
+from harness.core.result import Result
+from harness.core.scalars import format_scalar
+from harness.core.values import mask_secrets
+from harness.flows.measure.runners import CommitRunner, Side, installed_runner
+
+_MEASURING_FILES: Final = frozenset({"root_model_dir"})
+"""Options below `FILES` that change what is measured."""
+
+_NOT_MEASURING: Final = frozenset(
+    {
+        *("benchmark_file", "only", "skip", "benchmark_digest", "build_digest", "dry_run"),
+        *("platform", "devices", "excluded_devices", "spread", "same_host"),
+        *("lock_timeout", "return_timeout", "cool_timeout"),
+    }
+)
+"""Options that a line names otherwise, or that do not change a number."""
+
+
+def reproduce_run(result: Result, settings: Settings, side: Side, platform: Platform) -> Reproduction | None:
+    """Return the command that measures a result of `harness run` once more.
+
+    Args:
+        result: The result.
+        settings: The settings of its run.
+        side: Source of its runner.
+        platform: Its platform.
+
+    Returns:
+        None where no flags name the runner: it came from elsewhere, as in FAI-PEP's info JSON.
+    """
+    if isinstance(side, CommitRunner):
+        runner = ["--source", side.source.name, "--treatment", side.commit.id, *recipe_words(side.recipes)]
+    elif side is installed_runner and settings.commit is None:
+        runner = []
+    else:
+        return None
+    return make_reproduction(("harness", "run", *shared_words(settings, platform), *runner), result)
+
+
+def shared_words(settings: Settings, platform: Platform) -> tuple[str, ...]:
+    """Return the words of a command for everything that it measures: specifications, platform, changed options."""
+    files = [word for file in settings.benchmark_file for word in ("-b", str(file.absolute()))]
+    name = [] if settings.platform == DEFAULT_PLATFORM else ["-p", settings.platform]
+    return (*files, *name, *option_words(settings, device_options(platform)))
+
+
+def recipe_words(folders: Sequence[Path]) -> tuple[str, ...]:
+    """Return the flag that names folders of further recipes."""
+    return ("--frameworks-dir", *(str(folder.absolute()) for folder in folders)) if folders else ()
+
+
+def option_words(settings: Settings, heeded: Collection[str]) -> tuple[str, ...]:
+    """Return the flags of all options, also of plug-ins, that change what is measured and are not at their defaults.
+
+    Values that look like secrets are left out: a line is printed and stored.
+
+    Args:
+        settings: The settings.
+        heeded: Names of the options about devices that the platform carries out.
+    """
+    options = plugins.load_options(lambda _: None).options  # the command line has reported what cannot be loaded
+    return tuple(word for option in options for word in _words(option, settings, heeded))
+
+
+def make_reproduction(command: Sequence[str], result: Result) -> Reproduction:
+    """Return the command for the benchmark, the runners and the device of a result."""
+    builds = (result.comparison.control if result.comparison is not None else None, result.build)
+    return Reproduction(
+        command=tuple(command),
+        benchmark=result.benchmark.title,
+        benchmark_digest=result.benchmark.digest,
+        build_digests=tuple(build.digest for build in builds if build is not None and build.digest),
+        device=result.device.identity if result.device is not None else None,
+    )
+
+
+def _words(option: DeclaredOption, settings: Settings, heeded: Collection[str]) -> Iterator[str]:
+    if not option.flags or option.name in _NOT_MEASURING or option.heading == REPORT:
+        return
+    if option.heading == FILES and option.name not in _MEASURING_FILES:
+        return
+    if option.option.of_device and option.name not in heeded:
+        return  # a saved default for other platforms, which this one ignored
+    owner = settings if option.owner is Settings else settings.of(option.owner)
+    value = getattr(owner, option.name)
+    if value == option.default or value in ({}, None):
+        return
+    if isinstance(value, bool):
+        yield option.flag if value else option.negative_flags[0]
+        return
+    words = _format(option, value)
+    if not option.takes_words:
+        yield from (
+            f"{option.flag}={word}" if word.startswith("-") else part for word in words for part in (option.flag, word)
+        )
+    elif words:
+        yield option.flag
+        yield from words
+
+
+def _format(option: DeclaredOption, value: object) -> list[str]:
+    """Return the words of a value, as its parser takes them."""
+    if isinstance(value, dict) and option.takes_words:
+        texts = {name: str(item.absolute()) if isinstance(item, Path) else str(item) for name, item in value.items()}
+        return [f"{name}={text}" for name, text in texts.items() if mask_secrets({name: text})[name] == text]
+    if isinstance(value, dict):
+        return [json.dumps(value)]
+    if isinstance(value, tuple):
+        words = [_format_word(item) for item in value]
+        return words if option.takes_words else [",".join(words) or "none"]
+    return [_format_word(value)]
+
+
+def _format_word(value: object) -> str:
+    if isinstance(value, Path):
+        return str(value.absolute())
+    return format_scalar(value) if isinstance(value, (str, bool, int, float)) else str(value)
