@@ -84,6 +84,7 @@ class MetricRow(BenchmarkRow):
         trusted: Whether it is ok and nothing speaks against its numbers.
         notes: Codes of its notes, separated by spaces.
         launches: Number of launches whose values count.
+        reproduce: The command that measures this result once more; empty where it is not known.
         metric: Name of the metric, for example `NET latency`.
         unit: Unit of the statistics; empty for a count, a ratio or a text.
         direction: Which way is better: `lower` or `higher`; absent for a text.
@@ -117,6 +118,7 @@ class MetricRow(BenchmarkRow):
     trusted: bool
     notes: str
     launches: int
+    reproduce: str
     metric: str | None = None
     unit: str | None = None
     direction: str | None = None
@@ -180,6 +182,7 @@ def make_metric_rows(result: Result) -> tuple[MetricRow, ...]:
         "trusted": result.trusted,
         "notes": " ".join(dict.fromkeys(note.code for note in result.notes)),
         "launches": sum(launch.discarded is None for launch in result.launches),
+        "reproduce": result.reproduce,
         "control_source": control.source if control is not None else None,
         "control_commit": control.commit if control is not None else None,
         "control_build_digest": control.digest if control is not None else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from frameworks.executorch.runners.native import native_build
 from frameworks.executorch.runners.wheel import wheel_with_sdk
 from harness.core.errors import BuildFailed
+from harness.core.reproduction import Reproduction
 from harness.testing.progress import RecordedProgress
 from platforms.android.settings.settings_log import LOG_ON_PHONE
 from tests.cli.project import generic, one_test
@@ -49,6 +51,25 @@ def test_every_phone_measures_everything_and_is_left_as_it_was(desk: Desk, spec:
         assert phone.read(NEIGHBOUR) == "mine"
         assert sh(desk.lab, phone, f"ls {OWN}/sessions; ls {LOG_ON_PHONE} 2>/dev/null") == ""
         assert phone.serial in done.stdout
+
+
+def test_the_line_of_a_result_measures_its_phone_again(desk: Desk, spec: Path, witness: Path) -> None:
+    changed = ("--override", "battery", "--min-battery", "20", "--cpus", "big")
+    rows = desk.harness("-b", spec, "--program", witness, "--only", "*/a", *changed).read()
+    assert len(rows) == len(desk.phones)
+    row = rows[-1]
+    reproduction = Reproduction.model_validate(row["reproduction"])
+    words = shlex.split(reproduction.line)
+    assert {*changed} <= {*words}
+    done = desk.project.harness(*words[1:], HARNESS_ADB_SERVER=desk.lab.server)
+    assert done.code == 0, done.stderr
+    again = done.read()[len(rows) :]
+    assert len(again) == 1
+    for key in ("benchmark", "device", "build", "reproduction"):
+        left, right = dict(row[key]), dict(again[0][key])
+        left.pop("attributes", None), right.pop("attributes", None)
+        assert left == right
+    assert again[0]["launches"][0]["cpus"] == row["launches"][0]["cpus"]
 
 
 def test_phones_are_listed_and_selected(desk: Desk, spec: Path, witness: Path) -> None:
