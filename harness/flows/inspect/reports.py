@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from harness import plugins
 from harness.config.settings import Settings
@@ -14,14 +15,15 @@ from harness.core.commit import short_id
 from harness.core.errors import ExitCode, UsageError
 from harness.core.metric import LATENCY
 from harness.core.protocols import Preparable, Progress, Rewriting, Spooling, is_archive
-from harness.core.result import Outcome, Report, without_samples
+from harness.core.result import Outcome, Report, Result, without_samples
 from harness.display.console import CleanConsole
 from harness.display.results import show_results
-from harness.display.tables import fit_table, print_line, widen
+from harness.display.tables import fit_table, print_line, print_output, widen
 from harness.flows.inspect.stored_results import EVERYTHING, ResultFilter, StoredResults
+from harness.presentation.commands import format_rerun_command
 from harness.presentation.numbers import format_quantity
 from harness.presentation.tables import Column, make_cells
-from harness.presentation.text import Line, Span, Tone
+from harness.presentation.text import Line, Span, Tone, make_printable
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT
 from harness.store.index import IndexEntry, build_entry
 
@@ -66,7 +68,9 @@ def show(path: Path | None, settings: Settings, console: Console, selection: Res
     stored = StoredResults(path, settings.local_reporter, selection)
     results = [without_samples(each.result) for each in stored]
     _require(results, path)
-    show_results(results, console)
+    show_results(results, console, verbose=settings.verbose)
+    if settings.verbose:
+        _show_commands(results, console)
     for problem in stored.unreadable:
         print_line(Line.of(Span(f"✗ {problem.message}", Tone.BAD)), widen(console))
     return ExitCode.ENVIRONMENT if stored.unreadable else ExitCode.OK
@@ -112,6 +116,18 @@ def render(path: Path | None, settings: Settings, selection: ResultFilter, progr
     for place in places.values():
         progress.say(f"{count} result{'' if count == 1 else 's'}: {place}")
     return ExitCode.ENVIRONMENT if stored.unreadable else ExitCode.OK
+
+
+def _show_commands(results: Sequence[Result], console: Console) -> None:
+    """Show the command that measures each result again."""
+    console = widen(console)
+    console.print()
+    print_line(Line.of(Span("to measure again", Tone.STRONG)), console)
+    for result in results:
+        where = f" on {result.device.name}" if result.device is not None else ""
+        print_line(Line.of(Span(make_printable(f"{result.benchmark.title}{where}:"), Tone.MUTED)), console)
+        command = format_rerun_command(result) or "unknown: no flags name its runner, or an older version measured it"
+        print_output(Text(make_printable(command), no_wrap=True), console)  # for copying
 
 
 def _require(results: Sequence[object], path: Path | None) -> None:

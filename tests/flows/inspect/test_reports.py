@@ -11,6 +11,7 @@ from rich.console import Console
 from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.protocols import FlushOutcome, Progress
+from harness.core.reproduction import Reproduction
 from harness.core.result import Report
 from harness.flows.inspect import reports
 from harness.flows.inspect.stored_results import EVERYTHING, ResultFilter
@@ -77,6 +78,23 @@ def test_a_result_is_shown_by_folder_file_or_relative_path(tmp_path: Path) -> No
     assert len({text for _, text in shown}) == 1
     assert "fp32" in shown[0][1]
     assert "814 µs" in shown[0][1]
+
+
+def test_the_verbose_display_shows_how_to_measure_each_result_again(tmp_path: Path) -> None:
+    reproduction = Reproduction(
+        command=("harness", "run", "-b", "/a b.json"), benchmark="mv2/new", benchmark_digest="d" * 64, device="x"
+    )
+    for result in (
+        ok_result(identifier="old"),
+        ok_result(identifier="new").model_copy(update={"reproduction": reproduction}),
+    ):
+        LocalReporter(tmp_path).report(report_of(result))
+    stream = io.StringIO()
+    settings = Settings(local_reporter=tmp_path, verbose=True)
+    reports.show(tmp_path, settings, Console(file=stream, width=40))
+    shown = stream.getvalue()
+    assert f"\n{reproduction.line}\n" in shown
+    assert "unknown: no flags name its runner" in shown
 
 
 def test_a_line_of_the_simple_reporter_is_shown(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from platforms.android.options import AndroidOptions
 def _parse(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, folder: Path) -> Settings:
     """Return the settings that `harness run` would have."""
     monkeypatch.setenv("HARNESS_CONFIG_DIR", str(folder / "none"))
-    tokens = arguments.prepare(["run", *words])
+    tokens = arguments.prepare(["run", *words], {"run"})
     _, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
     return arguments.resolve_settings(bound.arguments["run_flags"])
 
