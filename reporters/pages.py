@@ -1,4 +1,4 @@
-"""Reporter that writes one file about a run, anew with each result, so that it is whole at any time."""
+"""Reporter that writes one file about a run, anew while results come in, so that it is whole at any time."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, ReporterFailed, UsageError
@@ -16,6 +17,9 @@ from harness.files.writability import check_writable_folder
 from harness.presentation.distributions import LaunchDistribution, describe_launches
 from harness.shell import is_stopping
 from harness.store.tree import LOGS, result_folder
+
+_OFTEN: Final = 20
+"""A page lacks at most one of so many results until the end of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,10 @@ class PageReporter:
             ) from error
 
     def report(self, report: Report) -> str:
-        """Write the page with one more result; returns its file."""
+        """Write the page with one more result; returns its file.
+
+        A page of many results is not written for each: what is drawn takes CPU time from the next measurement.
+        """
         result = make_writable(report.result)
         if (metric := main_metric(result.metrics)) is not None:
             self._launches[result.uid] = describe_launches(metric)
@@ -108,7 +115,9 @@ class PageReporter:
             self._places[result.uid] = Path(report.place)
             self._logs[result.uid] = _list_logs(Path(report.place))
         self._results.append(without_samples(result))
-        return str(self._file) if self._deferred else self._write(finished=False)
+        if not self._deferred and self.unreported >= len(self._results) // _OFTEN:
+            self._write(finished=False)
+        return str(self._file)
 
     @property
     def unreported(self) -> int:
@@ -119,7 +128,7 @@ class PageReporter:
         """Write the page of the finished run."""
         self._write(finished=True)
 
-    def _write(self, *, finished: bool) -> str:
+    def _write(self, *, finished: bool) -> None:
         run = ReportedRun(
             self._results,
             self._tree,
@@ -140,7 +149,6 @@ class PageReporter:
                 hint=f"free disk space or fix permissions there, or name another file: --reporter {self.name}=FILE",
             ) from error
         self._written = len(self._results)
-        return str(self._file)
 
 
 def create_page_reporter(name: str, settings: Settings, render: Callable[[ReportedRun], str]) -> PageReporter | None:

@@ -32,13 +32,18 @@ class Estimate:
     basis: str
 
     @property
+    def interval(self) -> str:
+        """The interval in words; empty where there is none."""
+        if self.low is None or self.high is None:
+            return ""
+        low, high = (format_quantity(end, self.metric.unit) for end in (self.low, self.high))
+        return f"{low} … {high}"
+
+    @property
     def words(self) -> str:
         """The median, and its interval in brackets."""
         text = format_quantity(self.median, self.metric.unit)
-        if self.low is None or self.high is None:
-            return text
-        low, high = (format_quantity(end, self.metric.unit) for end in (self.low, self.high))
-        return f"{text} ({low} … {high})"
+        return f"{text} ({self.interval})" if self.interval else text
 
 
 def estimate(result: Result, launches: Sequence[LaunchDistribution]) -> Estimate | None:

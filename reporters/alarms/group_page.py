@@ -149,7 +149,9 @@ def _table(reports: Sequence[AlarmReport]) -> PageTable:
         Heading("measured by"),
         Heading("state"),
     )
-    return PageTable("benchmarks", headings, [Row(_cells(report), _tone(report)) for report in reports])
+    count = len(headings) if any(map(describe_state, reports)) else len(headings) - 1
+    rows = [Row(_cells(report)[:count], _tone(report)) for report in reports]
+    return PageTable("benchmarks", headings[:count], rows)
 
 
 def _cells(report: AlarmReport) -> Sequence[Cell]:

@@ -12,7 +12,7 @@ from harness.core.note import Note
 from harness.core.result import Result
 from harness.presentation.commands import collect_rerun_commands, format_reevaluate_command
 from harness.presentation.comparison_table import LAUNCH_HEADINGS
-from harness.presentation.estimates import group_estimates
+from harness.presentation.estimates import estimate, group_estimates
 from harness.presentation.explanations import EVIDENCE_HEADINGS, select_measured_comparisons
 from harness.presentation.measurement_table import format_legend
 from harness.presentation.numbers import format_change, format_median
@@ -212,6 +212,7 @@ def _comparison_article(number: int, result: Result, details: ComparisonDetails 
 def _measurement_article(number: int, result: Result, run: ReportedRun) -> Article:
     main = main_metric(result.metrics) if result.ok else None
     launches = run.launches.get(result.uid, ())
+    measured = estimate(result, launches)
     picture = draw_launches(main, launches, f"p{number}") if main and number < _PICTURES else None
     return Article(
         anchor=f"b{number}",
@@ -219,7 +220,7 @@ def _measurement_article(number: int, result: Result, run: ReportedRun) -> Artic
         title=result.benchmark.title,
         badge="" if result.ok else result.outcome.words,
         figure=format_median(main) if main else "",
-        interval="",
+        interval=f"{measured.interval}, {measured.basis}" if measured and measured.interval else "",
         cost="",
         reason="" if result.ok else result.reason or "",
         pictures=[picture] if picture else [],

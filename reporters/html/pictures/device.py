@@ -8,6 +8,7 @@ from typing import Final
 
 from harness.core.device import DeviceState
 from harness.core.result import Result
+from harness.presentation.numbers import format_number
 from reporters.document.axis import Axis, fit_axis
 from reporters.document.picture import Label, Mark, Path, Picture, Rectangle, draw_grid, draw_upright_grid
 
@@ -108,7 +109,9 @@ def _time_scale(seconds: float) -> tuple[float, str]:
 
 def _describe(quantity: _Quantity, points: Sequence[tuple[float, Sequence[float]]]) -> str:
     values = [value for _, values in points for value in values]
-    return f"{quantity.name}: {min(values):.3g} to {max(values):.3g} {quantity.unit}".strip() + "."
+    return (
+        f"{quantity.name}: {format_number(min(values))} to {format_number(max(values))} {quantity.unit}".strip() + "."
+    )
 
 
 def _lanes(results: Sequence[Result], x: Callable[[float], float], top: float) -> Iterator[Mark]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import median
 from typing import Final
 
 from harness.core.metric import Metric
@@ -17,8 +18,8 @@ LEFT, RIGHT, TOP, BOTTOM = 92, 8, 10, 26
 
 _DOTS: Final = 800
 """Most dots of a picture."""
-_ROOM: Final = 1.5
-"""Room above and below the quartiles, in their distance times four, beyond which samples are drawn at the edge."""
+_ROOM: Final = 4
+"""Room above and below all boxes, in heights of a typical box, beyond which samples are drawn at the edge."""
 _NARROWEST: Final = 14
 """Width of a launch from which it has a label."""
 
@@ -78,7 +79,8 @@ def _describe(metric: Metric, launches: Sequence[LaunchDistribution], beyond: in
 def _fit_values(launches: Sequence[LaunchDistribution], factor: float) -> Axis:
     """Make room for all quartiles and, unless they lie far away, all samples."""
     low, high = min(launch.p25 for launch in launches), max(launch.p75 for launch in launches)
-    room = 4 * _ROOM * max(launch.p75 - launch.p25 for launch in launches) + 0.02 * abs(high)
+    typical = median(launch.p75 - launch.p25 for launch in launches)
+    room = max(_ROOM * typical, (high - low) / 2, 0.02 * abs(high))
     ends = [
         max(low - room, min(launch.low for launch in launches)),
         min(high + room, max(launch.high for launch in launches)),
