@@ -185,7 +185,7 @@ def _comparison_article(number: int, result: Result, details: ComparisonDetails 
         tables=(),
         key="",
         notes=(*result.notes, *(comparison.notes if comparison else ())),
-        commands=(),
+        commands=_reproduce(result),
         stored=link_stored(result, run),
     )
     if details is None:
@@ -205,7 +205,7 @@ def _comparison_article(number: int, result: Result, details: ComparisonDetails 
             build_figures("evidence", EVIDENCE_HEADINGS, details.evidence),
         ],
         key=details.launches_key,
-        commands=[("judge it again", format_reevaluate_command(run.place(result)))],
+        commands=[*_reproduce(result), ("judge it again", format_reevaluate_command(run.place(result)))],
     )
 
 
@@ -227,9 +227,13 @@ def _measurement_article(number: int, result: Result, run: ReportedRun) -> Artic
         tables=(),
         key="",
         notes=result.notes if result.ok or not result.hint else (*result.notes, _hint_of(result)),
-        commands=(),
+        commands=_reproduce(result),
         stored=link_stored(result, run),
     )
+
+
+def _reproduce(result: Result) -> list[tuple[str, str]]:
+    return [("measure exactly this again", result.reproduce)] if result.reproduce else []
 
 
 def _hint_of(result: Result) -> Note:

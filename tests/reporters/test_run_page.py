@@ -16,6 +16,7 @@ from markupsafe import escape
 
 from harness.core.device import DeviceState
 from harness.core.note import Note
+from harness.core.reproduction import Reproduction
 from harness.core.result import Launch, Outcome, RawLog, Report, Result
 from harness.testing.results import failed_result, ok_result
 from reporters.html.page import render
@@ -161,6 +162,17 @@ def test_the_state_of_the_device_is_drawn_as_far_as_it_is_known(tmp_path: Path) 
     assert "charge of the battery" not in text
     unknown = ok_result().model_copy(update={"launches": ()})
     assert "State of the device" not in _write(tmp_path / "unknown", unknown).page.read_text()
+
+
+def test_the_command_that_measures_again_is_folded_and_keeps_its_spaces(tmp_path: Path) -> None:
+    reproduction = Reproduction(
+        command=("harness", "run", "-b", "my  <spec>.json"), benchmark="mv2/a", benchmark_digest="0" * 64
+    )
+    known = ok_result().model_copy(update={"reproduction": reproduction})
+    changed = compared("x", made_pairs(0.02, 12)).model_copy(update={"reproduction": reproduction})
+    text = _write(tmp_path, known, changed).page.read_text()
+    assert text.count(f"<pre>{escape(reproduction.line)}</pre>") == 3, "of each, and once below the comparisons"
+    assert "my  &lt;spec&gt;.json" in text
 
 
 def test_notes_are_whole_and_folded(tmp_path: Path) -> None:
