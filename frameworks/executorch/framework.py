@@ -8,8 +8,7 @@ from pathlib import Path
 
 from frameworks.executorch import build_options, command_line, diagnosis, executor_runner, minibench, openvino, packages
 from frameworks.executorch.notes import find_observation, note_launch
-from frameworks.executorch.runners import choice
-from frameworks.executorch.runners.native import SOURCES
+from frameworks.executorch.runners import choice, native
 from frameworks.observations.converters import parse_files, parse_step
 from frameworks.observations.observer import parse_lines
 from harness.config.settings import Settings
@@ -29,7 +28,7 @@ class ExecuTorch:
     """Framework plug-in.
 
     Implements `Framework`, `StepParser`, `Interleavable`, `Exporter`, `RunnerSources`, `OptionReader`,
-    `PackageChecking` and `Diagnosable` of `harness.core.protocols`.
+    `LayoutLinking`, `PackageChecking` and `Diagnosable` of `harness.core.protocols`.
     """
 
     name = "executorch"
@@ -84,7 +83,11 @@ class ExecuTorch:
 
     def runner_sources(self) -> Path | None:
         """Return the folder of the native runner's sources."""
-        return SOURCES if SOURCES.is_dir() else None
+        return native.SOURCES if native.SOURCES.is_dir() else None
+
+    def link_layouts(self, build: Build, count: int, progress: Progress) -> Build:
+        """Return the native runner of this machine with further layouts."""
+        return native.link_layouts(build, count, self._settings.cache_dir, progress)
 
     def read_options(self, build: Build) -> Mapping[str, str]:
         """Return the options that the bytes of a runner and of its libraries show."""

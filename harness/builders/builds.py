@@ -26,7 +26,7 @@ from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress, Task
 from harness.core.submodules import SubmoduleSelection
 from harness.files.digests import sha256_of_file, sha256_of_texts
-from harness.files.programs import PREBUILT, RUNNER, is_library, prebuilt
+from harness.files.programs import PREBUILT, RUNNER, is_library, layout_name, prebuilt
 
 _RELATIVE_PATHS: Final = (b"$ORIGIN", b"@loader_path", b"@executable_path", b"@rpath")
 """Names of a program's own folder in its search path for libraries (ld.so(8), dyld(1))."""
@@ -46,6 +46,7 @@ def build_commit(
     toolchain: Toolchain | None = None,
     jobs: int | None = None,
     time_limit_s: float = TIME_LIMIT_S,
+    layouts: int = 0,
 ) -> Build:
     """Return the runner of a commit, from the cache or built now.
 
@@ -64,9 +65,12 @@ def build_commit(
         toolchain: Toolchain of this machine; looked for unless given.
         jobs: Number of compilers that may run at once; None for as many as the machine has CPUs and memory for.
         time_limit_s: Seconds after which the recipe is ended.
+        layouts: Number of further layouts of the runner to link, from the same objects, as further programs
+            (`harness.files.programs.select_layout`).
 
     Raises:
-        BuildFailed: The files of the commit cannot be fetched completely, or its runner cannot be built.
+        BuildFailed: The files of the commit cannot be fetched completely, its runner cannot be built, or the recipe
+            cannot link layouts.
         EnvironmentProblem: Network, disk or a lock stood in the way, which says nothing about the commit.
     """
     machine = LINUX_MACHINES.get(abi)
@@ -74,6 +78,13 @@ def build_commit(
     options = {"abi": abi} if abi else {}
     if isinstance(source, SubmoduleSource) and submodules not in {None, recipe.submodules}:
         options["submodules"] = str(submodules)  # the recipe's own choice is in its digest
+    if layouts:
+        if not recipe.links_layouts:
+            raise BuildFailed(
+                f"recipe {recipe.name} cannot link its runner in other layouts",
+                hint="it does not name HARNESS_LAYOUT_SEED: docs/plug-ins.md says how to; or leave out --layouts",
+            )
+        options["layouts"] = str(layouts)
     key = BuildKey(
         source=commit.source,
         commit=commit.id,
@@ -100,7 +111,22 @@ def build_commit(
         else:
             source.materialise(commit, repository)
         progress.say(f"building {title}; its log is {workdir.log}")
-        run_recipe(recipe, repository, workdir, title=title, abi=abi, jobs=jobs, time_limit_s=time_limit_s, task=task)
+        for layout in (None, *range(1, layouts + 1)):
+            if layout is not None:
+                task.update(text=f"linking layout {layout} of {layouts}")
+            run_recipe(
+                recipe,
+                repository,
+                workdir,
+                title=title,
+                abi=abi,
+                jobs=jobs,
+                time_limit_s=time_limit_s,
+                task=task,
+                layout=layout,
+            )
+            if layout is not None:
+                _check_layout(workdir.programs / layout_name(layout), recipe)
         if isinstance(source, PackageSource):
             return BuildDetails()  # what a recipe compiles beside a package are not the package's options
         return BuildDetails(
@@ -112,6 +138,20 @@ def build_commit(
     if not isinstance(source, PackageSource):
         flags[COMPILED_WITH] = tools.digest
     return cache.get_or_build(key, make, progress=progress, flags=flags, commit_time=commit.time)
+
+
+def _check_layout(program: Path, recipe: Recipe) -> None:
+    """Make the runner in another layout executable.
+
+    Raises:
+        BuildFailed: The recipe wrote none.
+    """
+    if not program.is_file():
+        raise BuildFailed(
+            f"recipe {recipe.name} names HARNESS_LAYOUT_SEED, and wrote no runner when it was set",
+            hint="it must link again and write the program to its second argument",
+        )
+    program.chmod(program.stat().st_mode | 0o500)
 
 
 def build_prebuilt(programs: Mapping[str, Path], cache: BuildCache, progress: Progress) -> Build:

@@ -14,6 +14,11 @@ built. Both find in their environment:
     HARNESS_ABI            the machine architecture of the device, such as `arm64-v8a`; empty for this machine's
     HARNESS_RUNNER_SOURCE  folder of our own runner's sources, for recipes that name this variable
 
+A recipe that names the variable HARNESS_LAYOUT_SEED can link its runner in other layouts. It is then started again with
+the same HARNESS_BUILD_DIR, another DESTINATION and a number in that variable: the objects are there, and only the link
+is made again, with them in an order that follows from the number. `permute_link.py` beside our recipes does that as
+CMake's `CXX_LINKER_LAUNCHER`.
+
 CMake is told to use `ccache` where that is installed, and tools that lie beside the interpreter are found behind those
 on `PATH`. The recipes for several platforms may share files: those that lie in the folder of their framework. All
 recipes of a folder may share `*.sh` files beside the folders of the frameworks.
@@ -43,11 +48,13 @@ from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
 from harness.core.protocols import Task
 from harness.core.submodules import ALL_SUBMODULES, SubmoduleSelection
 from harness.files.digests import files_below, sha256_of_files, sha256_of_folder, sha256_of_texts
+from harness.files.programs import layout_name
 
 SCRIPT: Final = "build.sh"
 CHECK: Final = "check.sh"
 SUBMODULES: Final = "submodules.txt"
 RUNNER_SOURCE: Final = "HARNESS_RUNNER_SOURCE"
+LAYOUT_SEED: Final = "HARNESS_LAYOUT_SEED"
 
 TIME_LIMIT_S: Final = 7200.0
 """Building ExecuTorch from scratch took half an hour on one loaded core."""
@@ -80,6 +87,7 @@ class Recipe:
         runner_source: Folder of these sources, if it uses them.
         submodules: Submodules of the commit that it needs.
         options: Options of the project that builds record, each with its entry in CMake's cache.
+        links_layouts: Whether it can link the runner in other layouts.
     """
 
     name: str
@@ -89,6 +97,7 @@ class Recipe:
     runner_source: Path | None = None
     submodules: SubmoduleSelection = ALL_SUBMODULES
     options: Mapping[str, str] = field(default_factory=dict)
+    links_layouts: bool = False
 
     @property
     def check(self) -> Path | None:
@@ -162,6 +171,7 @@ def _read(
         if shared_by_all:
             parts["shared by all"] = sha256_of_files({file.name: file for file in shared_by_all})
         files = (*files_below(script.parent), *shared)
+        links_layouts = any(LAYOUT_SEED.encode() in file.read_bytes() for file in files)
         uses_ours = any(RUNNER_SOURCE.encode() in file.read_bytes() for file in files)
         if uses_ours and runner_source is not None:
             parts["runner"] = sha256_of_folder(runner_source)
@@ -170,7 +180,7 @@ def _read(
         raise BuildFailed(f"recipe {name} cannot be read: {error}", hint=f"see {script.parent}") from error
     source = runner_source if uses_ours else None
     options = {**(read_names(shared_folder) if shared_folder else {}), **read_names(script.parent)}
-    return Recipe(name, framework, script, sha256_of_texts(parts), source, submodules, options)
+    return Recipe(name, framework, script, sha256_of_texts(parts), source, submodules, options, links_layouts)
 
 
 def _read_submodules(folders: Sequence[Path]) -> SubmoduleSelection:
@@ -220,6 +230,7 @@ def run_recipe(
     jobs: int | None = None,
     time_limit_s: float = TIME_LIMIT_S,
     task: Task | None = None,
+    layout: int | None = None,
 ) -> None:
     """Build the runner from a folder of files; the output of the recipe goes to the log of the working folder.
 
@@ -232,6 +243,8 @@ def run_recipe(
         jobs: Number of compilers that may run at once; None for as many as the machine has CPUs and memory for.
         time_limit_s: Seconds after which the recipe is ended.
         task: Shows the stage of the build and its steps.
+        layout: Number of the layout to link, of a runner that was built in this working folder before; it is written
+            beside that one (`layout_name`).
 
     Raises:
         BuildFailed: It failed or took too long. The first line gives the first error in the log, if there is one; the
@@ -243,11 +256,13 @@ def run_recipe(
         BUILD_DIR: str(workdir.build),
         "TMPDIR": str(workdir.temporary),
         **_compiler_cache(workdir),
+        **({} if layout is None else {LAYOUT_SEED: str(layout)}),
     }
+    destination = workdir.program if layout is None else workdir.programs / layout_name(layout)
     command = Command(
         argv=(
             *("sh", "-c", _INTO_LOG, "sh", str(workdir.log)),
-            *("sh", str(recipe.script), str(repository), str(workdir.program)),
+            *("sh", str(recipe.script), str(repository), str(destination)),
         ),
         env=variables,
         timeout_s=time_limit_s,

@@ -15,6 +15,7 @@ from harness.config.parsing import find_programs, parse_devices, parse_precision
 from harness.config.settings import Settings
 from harness.core.comparison import Interleave
 from harness.core.errors import UsageError
+from harness.files.programs import LAYOUTS
 
 if TYPE_CHECKING:
     from harness.flows.compare.requests import CompareRequest
@@ -97,6 +98,7 @@ def compare_request(flags: RunFlags, compare_flags: CompareFlags) -> CompareRequ
 
     _reject_sides_of_self_check(compare_flags)
     _reject_empty_names(compare_flags)
+    _reject_number_of_layouts(compare_flags)
     _reject_missing_folders_of_recipes(compare_flags)
     control = _programs_or_name(compare_flags.control_program, compare_flags.control)
     treatment = _programs_or_name(compare_flags.treatment_program, compare_flags.treatment)
@@ -120,6 +122,7 @@ def compare_request(flags: RunFlags, compare_flags: CompareFlags) -> CompareRequ
         metric=compare_flags.metric,
         interleave=Interleave(compare_flags.interleave or "launch"),
         resume=bool(compare_flags.resume),
+        layouts=compare_flags.layouts or 0,
         unequal_options=tuple(",".join(compare_flags.unequal_options or ()).replace(",", " ").split()),
     )
 
@@ -189,6 +192,11 @@ def _reject_empty_names(compare_flags: CompareFlags) -> None:
             raise UsageError(
                 f"{arguments.flag_of(flag)} is empty", hint="name something, or leave the flag out for its default"
             )
+
+
+def _reject_number_of_layouts(compare_flags: CompareFlags) -> None:
+    if compare_flags.layouts is not None and not 1 <= compare_flags.layouts <= LAYOUTS:
+        raise UsageError(f"--layouts {compare_flags.layouts}: must be 1 to {LAYOUTS}", hint="4 or 5 tell most")
 
 
 def _reject_missing_folders_of_recipes(compare_flags: CompareFlags) -> None:

@@ -155,6 +155,9 @@ class CompareFlags:
     unequal_options: Annotated[Words, Parameter(group=_SIDES)] = None
     """Build options that are meant to differ, such as `event_tracer`; `all` for every one."""
 
+    layouts: Annotated[int | None, Parameter(group=_SIDES)] = None
+    """Link the control in so many further layouts first, and note differences that are no larger than theirs."""
+
     self_check: Annotated[bool | None, Parameter(group=_SIDES, negative="")] = None
     """Compare the installed runner with itself: any verdict but `no change` means that this machine is too noisy."""
 

@@ -18,12 +18,41 @@ RUNNER: Final = "program"
 """Placeholder of the runner."""
 
 
+LAYOUTS: Final = 9
+"""Largest number of further layouts of a runner: their names have one digit, and so the length of the runner's."""
+
 _LIBRARY: Final = re.compile(r"[\w.+-]+\.(?:so(?:\.\d+)*|dylib)")
 
 
 def is_library(program: Path) -> bool:
     """Return whether a file is a shared library by its name: it is loaded, and needs no right to be executed."""
     return _LIBRARY.fullmatch(program.name) is not None
+
+
+def layout_name(number: int) -> str:
+    """Return the name of the runner in another layout: as long as that of the runner, whose stack it thus has."""
+    return f"layout{number}"
+
+
+def select_layout(build: Build, number: int) -> Build:
+    """Return the build with its runner in one of its layouts: 0 is the ordinary one.
+
+    Raises:
+        BuildFailed: It has no such layout.
+    """
+    others = {layout_name(other) for other in range(1, LAYOUTS + 1)}
+    programs = {name: path for name, path in build.programs.items() if name not in others}
+    if number == 0:
+        return build.model_copy(update={"programs": programs})
+    if (program := build.programs.get(layout_name(number))) is None:
+        raise BuildFailed(f"the recipe {build.recipe} linked no layout {number}", hint="see its log")
+    return build.model_copy(
+        update={
+            "programs": {**programs, RUNNER: program},
+            "digest": sha256_of_texts({"build": build.digest, "layout": str(number)}),
+            "flags": {**build.flags, "layout": str(number)},
+        }
+    )
 
 
 def prebuilt(programs: Mapping[str, Path]) -> Build:

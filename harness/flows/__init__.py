@@ -11,6 +11,7 @@
                progress_rows  what a person watches     batch            several commits
                reevaluate     stored pairs, decided     commits          for watch and bisect
                self_check     a runner against itself   sensitivity      what comparisons here can show
+               layouts        links of the control      layout_floors    what they differ by, kept
     watch/     watch          the continuous mode       worker           comparing, verifying, searching
                searches       searches of alarms, saved
                alarm_reports  builds the reports of alarms

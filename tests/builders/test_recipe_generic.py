@@ -40,7 +40,7 @@ class Project:
             )
             (self.folder / f"{name}.cpp").write_text(source)
 
-    def build(self, commit: str) -> Build:
+    def build(self, commit: str, layouts: int = 0) -> Build:
         return build_commit(
             Folder(self.folder),
             Commit(source="folder", id=commit),
@@ -48,6 +48,7 @@ class Project:
             platform="host",
             cache=self.cache,
             progress=RecordedProgress(),
+            layouts=layouts,
         )
 
 
@@ -103,3 +104,18 @@ def test_commits_that_differ_in_a_comment_have_the_same_runner(project: Project)
 def test_a_folder_that_is_not_a_cmake_project_is_reported(project: Project) -> None:
     with pytest.raises(BuildFailed, match=r"has no CMakeLists\.txt: write a recipe"):
         project.build("c1")
+
+
+def test_layouts_are_links_of_the_same_objects(project: Project) -> None:
+    project.write("runner", more="int filling[256] = {1};")
+    (project.folder / "part.cpp").write_text("int part[64] = {2};\n")
+    cmake = CMAKELISTS + "add_executable(runner runner.cpp part.cpp)\n"
+    (project.folder / "CMakeLists.txt").write_text(cmake)
+    build = project.build("c1", layouts=3)
+    programs = [build.programs[name] for name in ("program", "layout1", "layout2", "layout3")]
+    assert len({program.read_bytes() for program in programs}) == 4
+    assert len({len(str(program)) for program in programs}) == 1
+    for program in programs:
+        assert shell.run(Command((str(program),))).stdout.strip() == "hello"
+    (log,) = (project.cache.folder / "logs").iterdir()
+    assert "Building CXX" not in log.read_text()  # the log of the last link

@@ -21,6 +21,12 @@ MV2 = "specifications/models/mv2.json"
         (("compare", "--from", "results", "--metric", "x"), "--metric beside --from"),
         (("compare", "--from", "results", "--self_check"), "--self-check beside --from"),
         (("compare", "--from", "results", "--resume"), "--resume beside --from"),
+        (("compare", "-b", MV2, "--self-check", "--layouts", "0"), "--layouts 0: must be 1 to 9"),
+        (("watch", "-b", MV2, "--repo-dir", ".", "--layouts", "3"), "a watcher links each commit once"),
+        (
+            ("bisect", "-b", MV2, "--repo-dir", ".", "--good", "a", "--bad", "b", "--layouts", "3"),
+            "a search links each commit once",
+        ),
         (("report", "results", "--flush"), "--flush sends everything"),
         (("builds", "--keep_mib", "5"), "harness builds prune --keep-mib 5"),
         (("builds", "--unused_days", "5"), "harness builds prune --unused-days 5"),

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Final
 
+import specifications
 from frameworks.executorch.runners.cache import disk_errors, runner_path, runners_folder
 from frameworks.executorch.runners.compiling import OPTIONS, RunnerPlan, compile_once, run_steps
 from frameworks.executorch.runners.toolchain import Tools, find_tools
 from frameworks.executorch.runners.wheel import Wheel, wheel_with_sdk
 from harness.core.build import Build
+from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
-from harness.files.digests import sha256_of_folder, sha256_of_texts
+from harness.files.digests import sha256_of_file, sha256_of_folder, sha256_of_texts
+from harness.files.programs import layout_name
 
 SOURCES: Final = Path(__file__).parents[1] / "native"
+
+_PERMUTE_LINK: Final = Path(*specifications.__path__[:1], "frameworks", "permute_link.py")
+"""Program that links in another layout, which build recipes use too."""
 
 
 def native_build(cache_dir: Path, progress: Progress) -> Build:
@@ -76,6 +83,45 @@ def compile_runner(plan: RunnerPlan[Wheel], progress: Progress) -> None:
         return complete
 
     compile_once(plan.program, f"compiling the ExecuTorch {plan.wheel.version} runner (once)", make, progress)
+
+
+def link_layouts(build: Build, count: int, cache_dir: Path, progress: Progress) -> Build:
+    """Return the native runner with further layouts: compiled once more, and linked in that many orders.
+
+    The libraries of the wheel stay as they are: only the layout of the program itself varies.
+
+    Raises:
+        BuildFailed: The build is none of ours, a tool is missing, or it does not link.
+    """
+    plan = plan_build(cache_dir)
+    if plan.build.digest != build.digest:
+        raise BuildFailed(
+            f"the {build.recipe} runner cannot be linked in other layouts", hint="leave out --layouts or --runner"
+        )
+    flags = {**build.flags, "layouts": str(count), "permute_link": sha256_of_file(_PERMUTE_LINK)}
+    digest = sha256_of_texts(flags)
+    program = runner_path(cache_dir, digest)
+    names = [layout_name(number) for number in range(1, count + 1)]
+
+    def make(folder: Path, log: Path) -> Path:
+        tree, complete, cmake = folder / "build", folder / "complete", str(plan.tools.cmake.path)
+        complete.mkdir()
+        configure = (
+            *configure_words(plan.tools, tree, plan.wheel.version),
+            f"-DCMAKE_PREFIX_PATH={plan.wheel.package}",
+        )
+        launcher = f"-DCMAKE_CXX_LINKER_LAUNCHER={sys.executable};{_PERMUTE_LINK}"
+        for number, name in enumerate((program.name, *names)):
+            words = configure if number == 0 else (*configure, f"{launcher};{number}")
+            run_steps((words, (cmake, "--build", str(tree)), (str(tree / "runner"), "--help")), log)
+            shutil.copy2(tree / "runner", complete / name)
+        return complete
+
+    if not program.exists():
+        with disk_errors(cache_dir):
+            compile_once(program, f"linking the ExecuTorch runner in {count} further layouts", make, progress)
+    programs = {**build.programs, "program": program, **{name: program.parent / name for name in names}}
+    return build.model_copy(update={"programs": programs, "digest": digest})
 
 
 def configure_words(tools: Tools, build: Path, version: str) -> tuple[str, ...]:

@@ -137,3 +137,20 @@ class OptionReader(Protocol):
 
     def explain_options(self, names: Collection[str]) -> str | None:
         """Return how two runners that differ in these options can be had alike; None where nothing is known."""
+
+
+@runtime_checkable
+class LayoutLinking(Protocol):
+    """A framework whose installed runner can be linked in other layouts: its objects in another order, with padding."""
+
+    def link_layouts(self, build: Build, count: int, progress: Progress) -> Build:
+        """Return the build with so many further programs (`harness.files.programs.layout_name`), and its own digest.
+
+        Args:
+            build: The installed runner.
+            count: Number of layouts, at least one.
+            progress: Told what happens.
+
+        Raises:
+            BuildFailed: This runner cannot be linked again, or not here.
+        """

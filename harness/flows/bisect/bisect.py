@@ -62,6 +62,8 @@ def bisect(
     """
     if request.control is not None or request.treatment is not None or request.self_check:
         raise UsageError("bisect takes no control, treatment or self-check", hint="give the ends with --good and --bad")
+    if request.layouts:
+        raise UsageError("--layouts: a search links each commit once", hint="`harness compare --layouts` does that")
     if settings.dry_run:
         raise UsageError("what a search will ask depends on the answers", hint="`harness run --dry-run` has a plan")
     validate_parameters({"seed": 0, **request.parameters})

@@ -12,6 +12,7 @@ from harness.config.settings import Settings
 from harness.core.errors import ExitCode, HarnessError, UsageError, most_severe
 from harness.core.protocols import Display, Platform, Reporter, is_local
 from harness.flows.compare.compare import ComparisonTask, compare
+from harness.flows.compare.layouts import measure_layouts
 from harness.flows.compare.requests import CompareRequest, SameCommit, open_cache, resolve_request
 from harness.flows.compare.source_fetcher import SourceFetcher
 from harness.flows.measure.reporting import prepare_reporters
@@ -27,6 +28,7 @@ class _BatchItem:
     title: str
     task: ComparisonTask
     cache: BuildCache
+    layouts: int = 0
 
 
 def compare_batch(
@@ -76,7 +78,7 @@ def _resolve_all(
     for request in requests:
         cache, title = open_cache(request, settings), str(request.treatment)
         try:
-            items.append(_BatchItem(title, resolve_request(request, settings, fetcher, cache), cache))
+            items.append(_BatchItem(title, resolve_request(request, settings, fetcher, cache), cache, request.layouts))
         except Interrupted:
             raise
         except SameCommit as same:
@@ -106,6 +108,8 @@ def _compare(
         if isinstance(runner, CommitRunner):
             display.say(f"{side}: {runner.title}")
     try:
+        if item.layouts:
+            measure_layouts(workload.plan(display), item.task, item.layouts, settings, display)
         return compare(workload.plan(display), item.task, settings, display, listeners)
     except Interrupted:
         raise

@@ -18,6 +18,7 @@ from harness.core.build import Build
 from harness.core.comparison import Comparison, Parameters, Verdict
 from harness.core.device import Device
 from harness.core.errors import ExitCode, HarnessError
+from harness.core.layout import layout_notes
 from harness.core.note import Note
 from harness.core.protocols import Display, OptionReader, Reporter, device_options
 from harness.core.result import Outcome, Report, Result
@@ -25,6 +26,7 @@ from harness.flows.compare import self_check
 from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from harness.flows.compare.journal import Journal
+from harness.flows.compare.layout_floors import find_floor
 from harness.flows.compare.reports import build_report, final_changes_of, load_previous
 from harness.flows.compare.reproduction import ComparedSides, reproduce_comparison
 from harness.flows.compare.scheduler import RoundRobinScheduler
@@ -309,12 +311,22 @@ class ComparisonStages:
     def _report_or_hold_back(self, run: ComparisonRun, discoveries: FalseDiscoveryFilter[ComparisonRun]) -> None:
         """Report at once; but a change only when it is known whether it survives."""
         report = build_report(run, self._settings, self._option_notes(run.subject))
+        report = self._with_layout_notes(report)
         comparison = report.result.comparison
         change = proven_change(comparison.verdict, comparison.evidence) if comparison is not None else None
         if change is not None:
             discoveries.add(run, change, report)
         else:
             self._report_run(run, report)
+
+    def _with_layout_notes(self, report: Report) -> Report:
+        """Return the report with a note where other links of one source differ as much as the two sides."""
+        result = report.result
+        if result.comparison is None:
+            return report
+        notes = layout_notes(result.comparison, find_floor(self._settings.cache_dir, result))
+        result = result.model_copy(update={"notes": (*result.notes, *notes)})
+        return report.model_copy(update={"result": result}) if notes else report
 
     def _say_unequal_options(self, subjects: Sequence[ComparisonSubject]) -> None:
         """Say before anything is measured that it will not be a comparison of code alone."""

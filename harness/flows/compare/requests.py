@@ -53,6 +53,7 @@ class CompareRequest:
         interleave: How the two sides alternate within a pair.
         resume: Whether to resume an interrupted comparison.
         unequal_options: Names of build options that are meant to differ.
+        layouts: Number of further layouts of the control to link and compare first; 0 for none.
     """
 
     control: str | Programs | None = None
@@ -68,6 +69,7 @@ class CompareRequest:
     interleave: Interleave = Interleave.LAUNCH
     resume: bool = False
     unequal_options: tuple[str, ...] = ()
+    layouts: int = 0
 
 
 class SameCommit(UsageError):

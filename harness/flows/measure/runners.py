@@ -12,14 +12,16 @@ from types import MappingProxyType
 from harness.builders.builds import build_commit, build_prebuilt
 from harness.builders.cache import BuildCache
 from harness.builders.recipes import Recipe, find_recipe
+from harness.builders.records import CONTENT
 from harness.core.build import Build
 from harness.core.commit import Commit, PackageSource, Source, label_id
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, UsageError
-from harness.core.protocols import Framework, OptionReader, Progress, RunnerSources, app_suffix, is_local
+from harness.core.protocols import Framework, LayoutLinking, OptionReader, Progress, RunnerSources, app_suffix, is_local
 from harness.core.result import Outcome
 from harness.core.submodules import SubmoduleSelection
-from harness.files.programs import is_library, prebuilt
+from harness.files.digests import sha256_of_file
+from harness.files.programs import RUNNER, is_library, prebuilt, select_layout
 from harness.flows.measure.plan import Builds, Failure, Plan
 
 
@@ -139,6 +141,7 @@ class CommitRunner:
         recipes: Folders of recipes, most wanted first.
         submodules: Submodules that the user chose; None for those that the recipe needs.
         name: Name that the commit was asked for by; empty where that was its id.
+        layouts: Number of further layouts of the runner to link.
     """
 
     source: Source
@@ -147,6 +150,7 @@ class CommitRunner:
     recipes: Sequence[Path]
     submodules: SubmoduleSelection | None = None
     name: str = ""
+    layouts: int = 0
 
     @property
     def title(self) -> str:
@@ -180,8 +184,54 @@ class CommitRunner:
             name=self.name,
             cache=self.cache,
             progress=progress,
+            layouts=self.layouts,
         )
         return build.model_copy(update={"commit_name": self.name})
+
+
+def with_layouts(side: Side, count: int) -> Side:
+    """Return the side with its runner linked in so many further layouts.
+
+    Raises:
+        UsageError: It is neither a commit nor the installed runner: given programs cannot be linked again.
+    """
+    if isinstance(side, CommitRunner):
+        return replace(side, layouts=count)
+    if side is not installed_runner:
+        raise UsageError(
+            "--layouts: a given program cannot be linked again", hint="name commits to build, or leave it out"
+        )
+
+    def link(target: BuildTarget, progress: Progress) -> Build:
+        framework = target.framework
+        build = installed_runner(target, progress)
+        if not isinstance(framework, LayoutLinking):
+            raise BuildFailed(
+                f"the installed runner of {framework.name} cannot be linked in other layouts",
+                hint="name commits to build by a recipe that can (docs/plug-ins.md), or leave out --layouts",
+            )
+        return framework.link_layouts(build, count, progress)
+
+    return link
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutRunner:
+    """One layout of a runner.
+
+    Attributes:
+        side: Provides the runner with its layouts (`with_layouts`).
+        number: Number of the layout; 0 is the ordinary one.
+    """
+
+    side: Side
+    number: int
+
+    def __call__(self, target: BuildTarget, progress: Progress) -> Build:
+        """Return the runner in this layout."""
+        build = select_layout(self.side(target, progress), self.number)
+        content = sha256_of_file(build.programs[RUNNER])  # what lies beside it is the same for all layouts
+        return build.model_copy(update={"flags": {**build.flags, CONTENT: content}})
 
 
 def shipped_recipe_folder() -> Path:

@@ -157,6 +157,8 @@ def _refuse(request: CompareRequest, settings: Settings, watching: WatchRequest)
     """Refuse flags that mean nothing to a watcher: a flag is never accepted and then ignored."""
     if isinstance(request.control, Programs) or isinstance(request.treatment, Programs) or request.self_check:
         raise UsageError("a watcher compares commits, and no ready programs", hint="`harness compare` does that")
+    if request.layouts:
+        raise UsageError("--layouts: a watcher links each commit once", hint="`harness compare --layouts` does that")
     if settings.dry_run:
         raise UsageError("what a watcher will do depends on commits to come", hint="`harness run --dry-run` has a plan")
     if request.treatment is not None and watching.since is not None:

@@ -19,6 +19,11 @@ build_project() {
   if command -v ninja > /dev/null; then
     set -- "$@" -G Ninja
   fi
+  # Another layout of the same objects: this project is configured and compiled already, and only links again.
+  if [ -n "${HARNESS_LAYOUT_SEED:-}" ]; then
+    launcher="${HARNESS_PYTHON:-python3};$(CDPATH='' cd "$(dirname "$0")/../.." && pwd)/permute_link.py;$HARNESS_LAYOUT_SEED"
+    set -- "$@" "-DCMAKE_C_LINKER_LAUNCHER=$launcher" "-DCMAKE_CXX_LINKER_LAUNCHER=$launcher"
+  fi
   cmake "$@"
   cmake --build "$build" --parallel "${HARNESS_JOBS:-1}"
 
