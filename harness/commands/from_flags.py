@@ -37,7 +37,7 @@ _DECIDE = {
 }
 """Flags about deciding, and the fields of `harness.core.comparison.Parameters` that they set."""
 
-_WITH_FROM = frozenset({*_DECIDE, "config_dir", "reset_options", "debug"})
+_WITH_FROM = frozenset({*_DECIDE, "reporters", "config_dir", "reset_options", "debug"})
 """Flags that mean something beside `--from`: those about judging stored pairs."""
 
 _SIDES = (

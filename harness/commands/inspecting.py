@@ -52,6 +52,7 @@ def alarms(
     reason: str | None = None,
     by: str | None = None,
     closed: Annotated[bool, Parameter(negative="")] = False,
+    json: Annotated[bool, Parameter(negative="")] = False,
     state: Path | None = None,
     inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
 ) -> int:
@@ -63,6 +64,7 @@ def alarms(
         reason: Why it is closed or opened again; in the status, on its page and in the messages.
         by: Commit that repaired it.
         closed: List closed alarms too.
+        json: Show everything about the alarms as JSON.
         state: State file of the watcher (default: `watch.db` beside the results).
         inspect_flags: Where things are.
     """
@@ -73,33 +75,43 @@ def alarms(
     if action == "list":
         if alarm is not None or reason is not None or by is not None:
             raise UsageError("a list takes no alarm, --reason or --by", hint="harness alarms close ALARM --reason TEXT")
-        return flow.list_alarms(file, console, with_closed=closed)
+        return flow.list_alarms(file, console, with_closed=closed, as_json=json)
     if closed:
         raise UsageError(f"--closed beside {action}", hint="`harness alarms --closed` lists closed alarms too")
     if alarm is None or reason is None or not reason.strip():
         raise UsageError(f"{action} which alarm, and why?", hint=f"harness alarms {action} ALARM --reason TEXT")
     if action == "close":
-        return flow.close(file, alarm, reason, by or "", console)
+        return flow.close(file, alarm, reason, by or "", console, as_json=json)
     if by is not None:
         raise UsageError("--by beside reopen", hint="--by names the commit that repaired an alarm that is closed")
-    return flow.reopen(file, alarm, reason, console)
+    return flow.reopen(file, alarm, reason, console, as_json=json)
 
 
-def validate(*files: flags.Specification, inspect_flags: InspectFlags = _NO_INSPECT_FLAGS) -> int:
+def validate(
+    *files: flags.Specification,
+    json: Annotated[bool, Parameter(negative="")] = False,
+    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
+) -> int:
     """`harness validate`.
 
     Args:
         files: Specifications, or lists of them: files (JSON or YAML), names of built-in ones (`harness list`), or
             folders, of which all that are below them are checked, with a summary.
+        json: Show the benchmarks and all problems as JSON.
         inspect_flags: Where things are.
     """
     if not files:
         raise UsageError("no specification to check", hint="harness validate FILE...")
     paths = tuple(map(locate_specification, files))
     settings = dataclasses.replace(arguments.resolve_settings(inspect_flags), benchmark_file=paths)
+    from harness.display.documents import print_document
     from harness.flows.inspect import checks, folders
     from harness.flows.measure.workload import load_benchmarks
 
+    if json:
+        document = folders.describe_folders(paths, settings)
+        print_document(document, display.open_console())
+        return ExitCode.USAGE if document.problems else ExitCode.OK
     if any(path.is_dir() for path in paths):
         return folders.validate_folders(paths, settings, display.open_console())
     checks.validate(load_benchmarks(settings), settings, display.open_console())
@@ -144,6 +156,7 @@ def export(
     output: Annotated[Path | None, Parameter(name=["-o", "--output"])] = None,
     seed: int = 0,
     calibration: int = 8,
+    json: Annotated[bool, Parameter(negative="")] = False,
     inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
 ) -> int:
     """`harness export`.
@@ -154,19 +167,25 @@ def export(
         output: File to write (default: `MODEL_RECIPE.pte` here); for a specification, a folder for all of its files.
         seed: Seed of weights and calibration data.
         calibration: Number of calibration batches, for recipes that quantise statically.
+        json: Show the files, with what was lowered, as JSON.
         inspect_flags: Where things are.
     """
+    from harness.display.documents import print_document
     from harness.flows.inspect import exports
 
     settings = arguments.resolve_settings(inspect_flags)
     _reject_missing_file(model)
     with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
         if model.endswith((".json", ".yaml", ".yml")):
-            return exports.export_files(dataclasses.replace(settings, benchmark_file=(Path(model),)), shown, output)
-        request = exports.ExportRequest(
-            model, recipe, seed, calibration, output or Path(f"{_stem(model)}_{_stem(recipe)}.pte")
-        )
-        return exports.export_model(request, settings, shown)
+            specified = dataclasses.replace(settings, benchmark_file=(Path(model),))
+            document = exports.export_files(specified, shown, output)
+        else:
+            place = output or Path(f"{_stem(model)}_{_stem(recipe)}.pte")
+            request = exports.ExportRequest(model, recipe, seed, calibration, place)
+            document = exports.export_model(request, settings, shown)
+    if json:
+        print_document(document, display.open_console())
+    return ExitCode.BENCHMARK_FAILED if document.failed else ExitCode.OK
 
 
 def list_(
@@ -193,12 +212,19 @@ def list_(
     return ExitCode.OK
 
 
-def doctor(inspect_flags: InspectFlags = _NO_INSPECT_FLAGS) -> int:
-    """`harness doctor`."""
+def doctor(
+    *, json: Annotated[bool, Parameter(negative="")] = False, inspect_flags: InspectFlags = _NO_INSPECT_FLAGS
+) -> int:
+    """`harness doctor`.
+
+    Args:
+        json: Show all findings as JSON.
+        inspect_flags: Where things are.
+    """
     from harness.flows.inspect import doctor as flow
 
     with shell.handle_signals():
-        return flow.examine(arguments.resolve_settings(inspect_flags), display.open_console())
+        return flow.examine(arguments.resolve_settings(inspect_flags), display.open_console(), as_json=json)
 
 
 def report(
@@ -213,6 +239,7 @@ def report(
     devices: Annotated[Words, Parameter(name=["-d", "--devices", "--device"])] = None,
     commit: str | None = None,
     flush: Annotated[bool, Parameter(negative="")] = False,
+    json: Annotated[bool, Parameter(negative="")] = False,
     inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
 ) -> int:
     """`harness report`.
@@ -228,6 +255,7 @@ def report(
         devices: Keep the results of these devices, by identity or name.
         commit: Keep the results of this commit, which may be abbreviated.
         flush: Send every result that is waiting.
+        json: Show the list, with the command that measures each result again, as JSON.
         inspect_flags: Where things are.
     """
     from harness.flows.inspect import reports
@@ -238,6 +266,8 @@ def report(
     if path is not None and str(path) == "LAST" and not path.exists():
         path, selection = None, dataclasses.replace(selection, last_run=True)
     selects = path is not None or selection != EVERYTHING
+    if json and (flush or reporter or export):
+        raise UsageError("--json lists results, and does nothing else", hint="leave the other arguments out")
     if flush and (selects or reporter or export):
         raise UsageError("--flush sends everything that waits", hint="leave the other arguments out")
     if samples and export is None:
@@ -256,6 +286,8 @@ def report(
 
         with display.open_display(quiet=settings.quiet) as shown:
             return table_export.export_stored(path, settings, selection, export, shown, samples=samples)
+    if json:
+        return reports.describe(path, settings, selection, display.open_console())
     if path is not None or selection.last_run:
         return reports.show(path, settings, display.open_console(), selection)
     return reports.latest(settings, display.open_console(), selection)
@@ -269,6 +301,7 @@ def builds(
     keep_mib: float | None = None,
     unused_days: float | None = None,
     exec_dir: Path | None = None,
+    json: Annotated[bool, Parameter(negative="")] = False,
     inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
 ) -> int:
     """`harness builds`.
@@ -279,6 +312,7 @@ def builds(
         keep_mib: Keep the most recently used builds up to this size (default: keep none).
         unused_days: Remove only builds that have not been used for this many days.
         exec_dir: Folder of the builds.
+        json: Show the builds, and those that were removed, as JSON.
         inspect_flags: Where things are.
     """
     from harness.builders.cache import BuildCache
@@ -288,8 +322,8 @@ def builds(
     arguments.reject_invalid_limits(pruning, keep_mib=keep_mib, unused_days=unused_days)
     cache = BuildCache(exec_dir or arguments.resolve_settings(inspect_flags).cache_dir / "builds")
     if pruning:
-        return flow.prune(cache, display.open_console(), keep_mib=keep_mib, unused_days=unused_days)
-    return flow.show(cache, display.open_console())
+        return flow.prune(cache, display.open_console(), keep_mib=keep_mib, unused_days=unused_days, as_json=json)
+    return flow.show(cache, display.open_console(), as_json=json)
 
 
 def init(*, config_dir: Path | None = None) -> int:

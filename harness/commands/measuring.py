@@ -11,7 +11,7 @@ from harness import display, shell
 from harness.commands import from_flags
 from harness.config import arguments, flags
 from harness.config.flags import CompareFlags, WatchFlags
-from harness.core.errors import ExitCode, most_severe
+from harness.core.errors import ExitCode, UsageError, most_severe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,6 +65,7 @@ def run(
 def compare(
     *files: flags.Specification,
     from_: Annotated[Path | None, Parameter(name="--from")] = None,
+    json: Annotated[bool, Parameter(negative="")] = False,
     run_flags: RunFlags = _NO_RUN_FLAGS,
     compare_flags: CompareFlags = _NO_COMPARE_FLAGS,
 ) -> int:
@@ -73,6 +74,7 @@ def compare(
     Args:
         files: Specifications, or lists of them: files (JSON or YAML), or names of built-in ones (`harness list`).
         from_: Evaluate stored results again, perhaps with another margin; measures nothing.
+        json: With --from: show the results as JSON.
         run_flags: What to measure, where and how.
         compare_flags: What to compare with what, and how to decide.
     """
@@ -81,10 +83,18 @@ def compare(
     settings = arguments.resolve_settings(run_flags, files)
     request = from_flags.compare_request(run_flags, compare_flags)
     from harness.flows.compare import batch, reevaluate, requests
+    from harness.flows.measure.reporting import open_named_reporters
     from harness.flows.measure.workload import load_workload
 
     if from_ is not None:
-        return reevaluate.reevaluate(from_, request.parameters, display.open_console())
+        reporters = open_named_reporters(settings) if "reporters" in settings.requested else ()
+        return reevaluate.reevaluate(
+            from_, request.parameters, display.open_console(), as_json=json, reporters=reporters
+        )
+    if json:
+        raise UsageError(
+            "--json without --from", hint="--simple-screen-reporter writes one line of JSON per result while measuring"
+        )
     arguments.require_specification(settings)
     if settings.dry_run:
         return _show_plan(settings, request, compares=True, builds_runner=not request.self_check)

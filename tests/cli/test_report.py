@@ -9,6 +9,7 @@ import pytest
 from harness.cli import main
 from harness.testing.results import failed_result, ok_result, report_of
 from reporters.local import LocalReporter
+from tests.presentation.comparison_samples import compared, made_pairs
 
 
 @pytest.fixture
@@ -68,3 +69,15 @@ def test_mistakes_are_explained(
 ) -> None:
     assert _report(tree, *words) == 2
     assert message in capsys.readouterr().err
+
+
+def test_comparisons_that_are_evaluated_again_go_to_reporters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree, page = tmp_path / "tree", tmp_path / "page.html"
+    LocalReporter(tree).report(report_of(compared("slow", made_pairs(0.05, 40))))
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", "--from", str(tree), "--reporter", f"html={page}"])
+    assert ended.value.code == 1
+    assert f"1 result: {page}" in capsys.readouterr().out
+    assert "mv2/slow" in page.read_text(encoding="utf-8").replace("<wbr>", "")

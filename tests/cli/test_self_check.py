@@ -17,7 +17,7 @@ def test_a_self_check_is_shown_stored_and_remembered_by_doctor(project: Project)
     spec, program = project.write("spec.json", SPEC), script(project, "runner", text())
     done = project.harness("self-check", spec, "--program", program, "--minutes", "0.02", "--seed", "1", "--json")
     assert done.code == 0, done.stderr
-    (check,) = json.loads(done.stdout)
+    (check,) = json.loads(done.stdout)["self_checks"]
     (benchmark,) = check["sensitivity"]["benchmarks"]
     assert (benchmark["title"], check["schema_version"]) == ("m/a", 2)
     assert benchmark["pairs"] > 0

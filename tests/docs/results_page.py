@@ -10,13 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.values import Value
+from harness.flows.inspect.status import WatchStatus
+from harness.presentation import documents
 from harness.specification.schema import DescribedSchema, result_schema
 from harness.store.rows import BenchmarkRow, MetricRow, SampleSeries
 
 PAGE = Path(__file__).parents[2] / "docs" / "results.md"
 COLUMNS = re.compile(r"(<!-- columns of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 MARKED = re.compile(r"(<!-- fields of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-ROWS: dict[str, type[Value]] = {row.__name__: row for row in (BenchmarkRow, MetricRow, SampleSeries)}
+_DOCUMENTS = [
+    kind for kind in vars(documents).values() if isinstance(kind, type) and kind.__module__ == documents.__name__
+]
+ROWS: dict[str, type[Value]] = {
+    row.__name__: row for row in (BenchmarkRow, MetricRow, SampleSeries, WatchStatus, *_DOCUMENTS)
+}
 
 Schema = dict[str, Any]  # JSON Schema is what it likes to be
 
@@ -48,7 +55,7 @@ def _columns(row: type[Value]) -> str:
         for name, field in schema["properties"].items()
         if "description" in field
     ]
-    return "\n".join(["| column | meaning |", "| --- | --- |", *rows, ""])
+    return "\n".join(["| name | meaning |", "| --- | --- |", *rows, ""])
 
 
 def _table(schema: Schema, classes: Schema) -> str:

@@ -126,7 +126,7 @@ def test_a_phone_that_is_left_out_is_named_and_listed_with_its_remedy(desk: Desk
         locked.authorise()
     assert "android: 4 devices, 1 of them cannot be used" in listed.stdout
     assert "Allow USB debugging" in listed.stdout
-    by_name = {entry["name"]: entry for entry in json.loads(as_json.stdout)}
+    by_name = {entry["name"]: entry for entry in json.loads(as_json.stdout)["devices"]}
     assert by_name.keys() == {phone.serial for phone in desk.phones}
     assert (by_name[locked.serial]["state"], by_name[first.serial]["state"]) == ("unauthorized", "ready")
     assert by_name[first.serial]["abi"] == by_name[first.serial]["device"]["abi"] != ""

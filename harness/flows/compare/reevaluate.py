@@ -13,11 +13,15 @@ from harness.analysis.compare.discovery import ProvenChange, proven_change, sele
 from harness.analysis.compare.recompute import recompute
 from harness.core.comparison import Comparison
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
-from harness.core.result import Report, Result
+from harness.core.protocols import Reporter
+from harness.core.result import Report, Result, make_writable, without_samples
 from harness.display import PlainDisplay
+from harness.display.documents import print_document
 from harness.display.results import show_results
+from harness.display.tables import plain_text, print_output
 from harness.flows.compare.requests import validate_parameters
-from harness.flows.measure.reporting import Reporting
+from harness.flows.measure.reporting import Reporting, give_reports
+from harness.presentation.documents import ComparisonDocument
 from harness.running.comparability import LOST_LAUNCHES, UNEQUAL_SAMPLES
 from harness.store.canonical_json import load_result
 from harness.store.tree import find_results
@@ -26,7 +30,14 @@ _DOUBTS: Final = frozenset({*LOST_LAUNCHES, UNEQUAL_SAMPLES})
 """Codes of notes that speak against `no change`, whatever the pairs say."""
 
 
-def reevaluate(place: Path, replaced: Mapping[str, object], console: Console) -> ExitCode:
+def reevaluate(
+    place: Path,
+    replaced: Mapping[str, object],
+    console: Console,
+    *,
+    as_json: bool = False,
+    reporters: Sequence[Reporter] = (),
+) -> ExitCode:
     """Evaluate stored pairs again, by the parameters they were measured for or by others.
 
     The control of false discoveries is computed again too, over all comparisons that are shown.
@@ -34,23 +45,37 @@ def reevaluate(place: Path, replaced: Mapping[str, object], console: Console) ->
     Args:
         place: A result, or a folder of results.
         replaced: Values of `Parameters` to decide by instead.
-        console: Shows the table.
+        console: Shows the table, unless there are reporters.
+        as_json: Print one document instead.
+        reporters: Get the results instead of the table.
 
     Raises:
         UsageError: There is no stored comparison.
         EnvironmentProblem: A file is no result, or its pairs cannot have been measured.
     """
     files = [place] if place.is_file() else find_results(place)
-    results = [
-        _decide_again(result, replaced, file) for file in files if (result := load_result(file)).comparison is not None
+    stored = [
+        (_decide_again(result, replaced, file), file)
+        for file in files
+        if (result := load_result(file)).comparison is not None
     ]
-    if not results:
+    if not stored:
         raise UsageError(f"no comparison is stored in {place}", hint="name a folder that `harness compare` reported to")
+    results = _with_discoveries([result for result, _ in stored])
     reporting = Reporting((), PlainDisplay(sys.stderr))
-    results = _with_discoveries(results)
     for result in results:
         reporting.report(Report(result=result))
-    show_results(results, console)
+    if as_json:
+        print_document(ComparisonDocument(results=tuple(map(without_samples, map(make_writable, results)))), console)
+        return reporting.exit_code()
+    if reporters:
+        reports = [
+            Report(result=result, place=str(file.parent)) for result, (_, file) in zip(results, stored, strict=True)
+        ]
+        for written in give_reports(reports, reporters).lines:
+            print_output(plain_text(written), console)
+    else:
+        show_results(results, console)
     console.print(reporting.summary())
     return reporting.exit_code()
 

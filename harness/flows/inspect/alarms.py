@@ -11,13 +11,15 @@ from rich.console import Console
 from harness.core.alarm import Alarm, AlarmStage, Closing
 from harness.core.commit import short_id
 from harness.core.errors import ExitCode
+from harness.display.documents import print_document
 from harness.display.tables import draw_rows, plain_text, print_output
+from harness.presentation.documents import AlarmsDocument
 from harness.presentation.numbers import format_change
 from harness.watch.closings import ClosedAlarms, close_alarms, reopen_alarms
 from harness.watch.store.state import read_state
 
 
-def list_alarms(path: Path, console: Console, *, with_closed: bool) -> ExitCode:
+def list_alarms(path: Path, console: Console, *, with_closed: bool, as_json: bool = False) -> ExitCode:
     """List the alarms of a state, oldest first.
 
     Raises:
@@ -27,6 +29,9 @@ def list_alarms(path: Path, console: Console, *, with_closed: bool) -> ExitCode:
     stages = [stage for stage in AlarmStage if with_closed or stage is not AlarmStage.CLOSED]
     with read_state(path) as state:
         listed = state.alarms.in_stages(*stages)
+    if as_json:
+        print_document(AlarmsDocument(alarms=tuple(listed)), console)
+        return ExitCode.OK
     header = ("alarm", "change", "benchmark", "device", "commit", "stage", "reason")
     if listed:
         print_output(draw_rows(header, map(_row, listed)), console)
@@ -35,7 +40,7 @@ def list_alarms(path: Path, console: Console, *, with_closed: bool) -> ExitCode:
     return ExitCode.OK
 
 
-def close(path: Path, name: str, reason: str, by: str, console: Console) -> ExitCode:
+def close(path: Path, name: str, reason: str, by: str, console: Console, *, as_json: bool = False) -> ExitCode:
     """Close alarms for the person who runs this process.
 
     Raises:
@@ -43,18 +48,19 @@ def close(path: Path, name: str, reason: str, by: str, console: Console) -> Exit
         EnvironmentProblem: The state cannot be written.
     """
     closing = Closing(person=_person(), time=time.time(), reason=" ".join(reason.split()), by=by)
-    _show(close_alarms(path, name, closing), "closed", console)
+    _show(close_alarms(path, name, closing), "closed", console, as_json=as_json)
     return ExitCode.OK
 
 
-def reopen(path: Path, name: str, reason: str, console: Console) -> ExitCode:
+def reopen(path: Path, name: str, reason: str, console: Console, *, as_json: bool = False) -> ExitCode:
     """Open alarms again for the person who runs this process.
 
     Raises:
         UsageError: There is no such alarm, it is ambiguous, it is open, or its verification refuted it.
         EnvironmentProblem: The state cannot be written.
     """
-    _show(reopen_alarms(path, name, _person(), " ".join(reason.split()), time.time()), "open again", console)
+    reopened = reopen_alarms(path, name, _person(), " ".join(reason.split()), time.time())
+    _show(reopened, "open again", console, as_json=as_json)
     return ExitCode.OK
 
 
@@ -70,7 +76,10 @@ def _row(alarm: Alarm) -> tuple[str, ...]:
     return (alarm.identity, size, change.title, change.device, cause_of(alarm), alarm.stage, alarm.reason)
 
 
-def _show(changed: ClosedAlarms, state: str, console: Console) -> None:
+def _show(changed: ClosedAlarms, state: str, console: Console, *, as_json: bool) -> None:
+    if as_json:
+        print_document(AlarmsDocument(alarms=tuple(changed.alarms)), console)
+        return
     for alarm in changed.alarms:
         line = f"{state}: {alarm.identity}: {alarm.change.title} on {alarm.change.device} ({cause_of(alarm)})"
         print_output(plain_text(line), console)

@@ -16,6 +16,7 @@ from harness.config.built_in import LISTS, MODELS, find_shipped
 from harness.core.benchmark import Benchmark
 from harness.core.errors import SpecificationError
 from harness.display.tables import draw_rows, print_output, widen
+from harness.presentation.documents import DOCUMENT_VERSION
 from harness.specification.load import load
 
 _PLUG_INS: Final = {
@@ -71,11 +72,11 @@ def show_catalog(console: Console, *, section: str | None = None, as_json: bool 
     Args:
         console: Where to show them.
         section: The only one of the `SECTIONS` to show; None shows all.
-        as_json: Show one JSON object with a list for each section instead of tables.
+        as_json: Show one JSON document with a list for each section instead of tables.
     """
     sections = SECTIONS if section is None else (section,)
     if as_json:
-        catalog = {name: _as_json(name) for name in sections}
+        catalog = {"schema_version": DOCUMENT_VERSION, **{name: _as_json(name) for name in sections}}
         print_output(Text(json.dumps(catalog, indent=2)), widen(console))  # ASCII: nothing in it moves a cursor
         return
     for name in sections:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from harness import plugins
 from harness.config.settings import Settings
@@ -16,8 +14,10 @@ from harness.core.device import READY, Device, DeviceStatus
 from harness.core.errors import ExitCode, HarnessError, UsageError
 from harness.core.protocols import Diagnosable, Finding
 from harness.display.console import CleanConsole
-from harness.display.tables import draw_rows, plain_text, print_output, widen
+from harness.display.documents import print_document
+from harness.display.tables import draw_rows, plain_text, print_output
 from harness.flows.measure.devices import list_statuses
+from harness.presentation.documents import DevicesDocument, ListedDevice
 from harness.presentation.processors import describe_processor
 
 _CHANGING = frozenset({"battery", "temperature"})
@@ -32,7 +32,7 @@ def list_devices(
         settings: Where things are.
         console: Where to show them.
         platform: The only platform to ask; None asks all.
-        as_json: Show a JSON list of everything about each device instead of tables.
+        as_json: Show a JSON document about each device instead of tables.
 
     Returns:
         `ENVIRONMENT` if a platform could not be asked.
@@ -42,9 +42,9 @@ def list_devices(
     """
     listings = [_ask(name, settings) for name in _names(platform)]
     if as_json:
-        console = widen(console)
-        devices = [_as_json(listing.platform, status) for listing in listings for status in listing.statuses]
-        print_output(Text(json.dumps(devices, indent=2), no_wrap=True), console)  # ASCII: nothing in it moves a cursor
+        devices = tuple(_listed(listing.platform, status) for listing in listings for status in listing.statuses)
+        problems = {listing.platform: listing.problem for listing in listings if listing.problem}
+        print_document(DevicesDocument(devices=devices, problems=problems), console)
     for listing in listings:
         if not as_json:
             _show(listing, console)
@@ -107,17 +107,17 @@ def _show(listing: _Listing, console: Console) -> None:
         print_output(plain_text(f"{name}: {finding.name}: {finding.found}; {finding.remedy}"), console)
 
 
-def _as_json(platform: str, status: DeviceStatus) -> dict[str, object]:
+def _listed(platform: str, status: DeviceStatus) -> ListedDevice:
     device = status.device
-    return {
-        "platform": platform,
-        "name": status.name,
-        "model": device.kind if device else None,
-        "abi": device.abi if device else None,
-        "state": status.state,
-        "remedy": status.remedy or None,
-        "device": device.model_dump(mode="json") if device else None,
-    }
+    return ListedDevice(
+        platform=platform,
+        name=status.name,
+        model=device.kind if device else None,
+        abi=device.abi if device else None,
+        state=status.state,
+        remedy=status.remedy or None,
+        device=device,
+    )
 
 
 def _describe(device: Device) -> Table:

@@ -18,8 +18,10 @@ from harness.builders.toolchain import find_program
 from harness.config.settings import Settings
 from harness.core.errors import ExitCode, HarnessError
 from harness.core.protocols import Diagnosable, Finding, Platform
+from harness.display.documents import print_document
 from harness.display.tables import plain_text, print_output, style_line
 from harness.flows.compare import self_check
+from harness.presentation.documents import DoctorDocument, ListedFinding
 from harness.presentation.text import Line, Span, Tone
 
 PlugInT = TypeVar("PlugInT")
@@ -41,7 +43,7 @@ _BUILD_TOOLS = {
 """Programs that only make builds of commits faster."""
 
 
-def examine(settings: Settings, console: Console) -> ExitCode:
+def examine(settings: Settings, console: Console, *, as_json: bool = False) -> ExitCode:
     """Show every finding.
 
     Returns:
@@ -49,6 +51,12 @@ def examine(settings: Settings, console: Console) -> ExitCode:
     """
     tools = (_check_build_tool(name, remedy) for name, remedy in _BUILD_TOOLS.items())
     findings = [*_check_harness(settings), *tools, *_check_plug_ins(settings)]
+    missing = sum(finding.ok is False for finding in findings)
+    code = ExitCode.ENVIRONMENT if missing else ExitCode.OK
+    if as_json:
+        listed = tuple(ListedFinding(**finding._asdict()) for finding in findings)
+        print_document(DoctorDocument(findings=listed, missing=missing), console)
+        return code
     table = Table(show_header=False, box=None, pad_edge=False)
     for finding in findings:
         table.add_row(_MARKS[finding.ok], plain_text(finding.name), plain_text(finding.found))
@@ -57,10 +65,9 @@ def examine(settings: Settings, console: Console) -> ExitCode:
             remedy.stylize("dim")
             table.add_row("", "", remedy)
     print_output(table, console)
-    missing = sum(finding.ok is False for finding in findings)
     verdict = f"{missing} thing{'s' if missing != 1 else ''} missing" if missing else "ready to measure"
     print_output(plain_text(verdict), console)
-    return ExitCode.ENVIRONMENT if missing else ExitCode.OK
+    return code
 
 
 def _check_harness(settings: Settings) -> Iterator[Finding]:

@@ -9,13 +9,14 @@ from pathlib import Path
 from harness import plugins
 from harness.config.settings import Settings
 from harness.core.benchmark import Export, Model, ModelFile, Origin
-from harness.core.errors import ExitCode, ExportFailed, UsageError
+from harness.core.errors import ExportFailed, UsageError
 from harness.core.protocols import Exporter, Progress
 from harness.files.atomic import replacing
 from harness.flows.measure.fetching import describe_file, fetch
 from harness.flows.measure.plan import Failure
 from harness.flows.measure.workload import load_workload
 from harness.models.cache import ModelCache
+from harness.presentation.documents import ExportDocument, ExportedFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class ExportRequest:
     output: Path
 
 
-def export_model(request: ExportRequest, settings: Settings, progress: Progress) -> ExitCode:
+def export_model(request: ExportRequest, settings: Settings, progress: Progress) -> ExportDocument:
     """Export one definition, or take it from the cache, and write the output.
 
     Raises:
@@ -63,7 +64,7 @@ def export_model(request: ExportRequest, settings: Settings, progress: Progress)
     progress.say(describe_file(cached))
     _copy(cached.path, request.output)
     progress.say(f"{request.output}  md5 {cached.md5}")
-    return ExitCode.OK
+    return ExportDocument(files=(ExportedFile(file=cached, output=str(request.output)),))
 
 
 def _find_exporter(settings: Settings) -> tuple[str, Exporter]:
@@ -76,7 +77,7 @@ def _find_exporter(settings: Settings) -> tuple[str, Exporter]:
     raise UsageError(f"no framework can export: {', '.join(names)}", hint="name another one with --framework")
 
 
-def export_files(settings: Settings, progress: Progress, folder: Path | None) -> ExitCode:
+def export_files(settings: Settings, progress: Progress, folder: Path | None) -> ExportDocument:
     """Bring every file of a specification into the cache, as a run would.
 
     Args:
@@ -85,19 +86,21 @@ def export_files(settings: Settings, progress: Progress, folder: Path | None) ->
         folder: Folder for copies, if any.
     """
     files = fetch(load_workload(settings).plan(progress), settings, progress)
-    failed = any(isinstance(file, Failure) for file in files.values())
+    failed = sum(isinstance(file, Failure) for file in files.values())
+    exported: list[ExportedFile] = []
     copied: dict[str, str] = {}
     for file in files.values():
         if isinstance(file, Failure):
             continue
         if folder is not None and copied.setdefault(file.filename, file.md5) != file.md5:
             progress.warn(f"✗ {folder / file.filename} is another file of that name; this one stays at {file.path}")
-            failed = True
+            failed += 1
             continue
         if folder is not None:
             _copy(file.path, folder / file.filename)
         progress.say(f"{folder / file.filename if folder else file.path}  md5 {file.md5}")
-    return ExitCode.BENCHMARK_FAILED if failed else ExitCode.OK
+        exported.append(ExportedFile(file=file, output=str(folder / file.filename) if folder is not None else None))
+    return ExportDocument(files=tuple(exported), failed=failed)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -14,13 +14,16 @@ from harness.config.settings import Settings
 from harness.core.commit import short_id
 from harness.core.errors import ExitCode, UsageError
 from harness.core.metric import LATENCY
-from harness.core.protocols import Preparable, Progress, Rewriting, Spooling, is_archive
+from harness.core.protocols import Progress, Spooling
 from harness.core.result import Outcome, Report, Result, without_samples
 from harness.display.console import CleanConsole
+from harness.display.documents import print_document
 from harness.display.results import show_results
 from harness.display.tables import fit_table, print_line, print_output, widen
-from harness.flows.inspect.stored_results import EVERYTHING, ResultFilter, StoredResults
+from harness.flows.inspect.stored_results import EVERYTHING, ResultFilter, StoredResult, StoredResults
+from harness.flows.measure.reporting import give_reports, open_named_reporters
 from harness.presentation.commands import format_rerun_command
+from harness.presentation.documents import ListedResult, ReportDocument
 from harness.presentation.numbers import format_quantity
 from harness.presentation.tables import Column, make_cells
 from harness.presentation.text import Line, Span, Tone, make_printable
@@ -49,6 +52,31 @@ def latest(settings: Settings, console: Console, selection: ResultFilter = EVERY
     places = f"in {settings.local_reporter}; `harness report FOLDER` shows one of them, or all below a folder, again"
     print_line(Line.of(Span(places, Tone.MUTED)), console)
     return ExitCode.OK
+
+
+def describe(path: Path | None, settings: Settings, selection: ResultFilter, console: Console) -> ExitCode:
+    """Print a document about the latest selected results; of a path, and of the last run, about all.
+
+    Raises:
+        UsageError: There is no result at the path.
+    """
+    stored = StoredResults(path, settings.local_reporter, selection)
+    results = stored.newest(_LATEST) if path is None and not selection.last_run else list(stored)
+    unreadable = tuple(problem.message for problem in stored.unreadable)
+    print_document(ReportDocument(results=tuple(map(_listed, results)), unreadable=unreadable), console)
+    return ExitCode.ENVIRONMENT if unreadable else ExitCode.OK
+
+
+def _listed(stored: StoredResult) -> ListedResult:
+    result, entry = stored.result, build_entry(stored.result, stored.place)
+    return ListedResult(
+        **entry.model_dump(exclude={"time", "path", "verdict"}),
+        started=entry.time,
+        folder=str(stored.place),
+        reason=result.reason,
+        verdict=entry.verdict.value if entry.verdict is not None else None,
+        reproduce=format_rerun_command(result),
+    )
 
 
 def show(path: Path | None, settings: Settings, console: Console, selection: ResultFilter = EVERYTHING) -> ExitCode:
@@ -89,32 +117,14 @@ def render(path: Path | None, settings: Settings, selection: ResultFilter, progr
         UsageError: There is no such result, no such reporter, or one that keeps results.
         EnvironmentProblem: Reports cannot be written.
     """
-    reporters = plugins.named_reporters(settings)
-    for reporter in reporters:
-        if is_archive(reporter):
-            raise UsageError(
-                f"--reporter {reporter.name} stores results, and these are stored", hint="name one that shows them"
-            )
+    reporters = open_named_reporters(settings)
     stored = StoredResults(path, settings.local_reporter, selection)
-    for reporter in reporters:
-        if isinstance(reporter, Preparable):
-            reporter.prepare()
-        if isinstance(reporter, Rewriting):
-            reporter.defer()
-    places: dict[str, str] = {}
-    count = 0
-    for each in stored:
-        for reporter in reporters:
-            place = reporter.report(Report(result=each.result, place=str(each.place)))
-            places |= {reporter.name: place} if place else {}
-        count += 1
-    _require(range(count), path)
-    for reporter in reporters:
-        reporter.close()
+    given = give_reports((Report(result=each.result, place=str(each.place)) for each in stored), reporters)
+    _require(range(given.count), path)
     for problem in stored.unreadable:
         progress.warn(f"✗ {problem.message}")
-    for place in places.values():
-        progress.say(f"{count} result{'' if count == 1 else 's'}: {place}")
+    for line in given.lines:
+        progress.say(line)
     return ExitCode.ENVIRONMENT if stored.unreadable else ExitCode.OK
 
 

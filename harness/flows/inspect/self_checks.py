@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from rich.console import Console
 from rich.text import Text
 
 from harness.core.self_check import SelfCheck
+from harness.display.documents import print_document
 from harness.display.tables import fit_table, plain_text, print_output, style_line, widen
+from harness.presentation.documents import SelfCheckDocument
 from harness.presentation.self_check import (
     build_columns,
     conclude,
@@ -21,9 +22,9 @@ from harness.presentation.text import Line, Span, Tone
 
 
 def show(checks: Sequence[SelfCheck], console: Console, *, as_json: bool = False) -> None:
-    """Show self-checks, or all about them as a JSON list."""
+    """Show self-checks, or all about them as a JSON document."""
     if as_json:
-        print_output(Text(json.dumps([check.model_dump(mode="json") for check in checks], indent=2)), widen(console))
+        print_document(SelfCheckDocument(self_checks=tuple(checks)), console)
         return
     for check in checks:
         _show(check, console)

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.text import Text
 
 from harness.core.alarm import Alarm, AlarmStage
 from harness.core.errors import ExitCode
 from harness.core.series import SeriesPoint
 from harness.core.values import Value
+from harness.display.documents import print_document
 from harness.display.tables import draw_rows, plain_text, print_output
 from harness.flows.inspect.alarms import cause_of
 from harness.watch.store.commits import BacklogEntry, CommitStatus
@@ -126,9 +126,7 @@ def show_status(path: Path, console: Console, *, as_json: bool) -> ExitCode:
     """
     status = status_of(path)
     if as_json:
-        print_output(
-            Text(status.model_dump_json(indent=2, ensure_ascii=True), no_wrap=True), console
-        )  # it moves no cursor
+        print_document(status, console)
         return ExitCode.OK
     for line in _lines(status):
         print_output(plain_text(line), console)

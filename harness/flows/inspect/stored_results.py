@@ -13,7 +13,7 @@ from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.patterns import matches_pattern
 from harness.core.result import Result
 from harness.core.scalars import format_scalar
-from harness.store.canonical_json import load_result
+from harness.store.canonical_json import RESULT_FILE, load_result
 from harness.store.index import IndexEntry, build_entry, read_index
 from harness.store.tree import find_results
 
@@ -142,7 +142,7 @@ class StoredResults:
         ]
         since = self._selection.since
         entries = (entry for entry in index.entries if since is None or entry.time >= since)
-        return [(entry, tree / entry.path) for entry in sorted(entries, key=lambda entry: entry.time)]
+        return [(entry, tree / entry.path / RESULT_FILE) for entry in sorted(entries, key=lambda entry: entry.time)]
 
     def _list_files(self, files: Sequence[Path]) -> list[tuple[IndexEntry, Path]]:
         entries: list[tuple[IndexEntry, Path]] = []

@@ -6,15 +6,16 @@ import contextlib
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from harness import plugins
 from harness.config.settings import Settings
 from harness.core.comparison import Verdict
-from harness.core.errors import ExitCode, HarnessError, most_severe
-from harness.core.protocols import DeliveryCounting, Preparable, Progress, Reporter, is_archive
+from harness.core.errors import ExitCode, HarnessError, UsageError, most_severe
+from harness.core.protocols import DeliveryCounting, Preparable, Progress, Reporter, Rewriting, is_archive
 from harness.core.reproduction import Reproduction
 from harness.core.result import Outcome, Report, Result
 
@@ -33,6 +34,62 @@ def prepare_reporters(settings: Settings) -> tuple[Reporter, ...]:
         if isinstance(reporter, Preparable):
             reporter.prepare()
     return reporters
+
+
+def open_named_reporters(settings: Settings) -> tuple[Reporter, ...]:
+    """Return the reporters that `--reporter` names, ready to be given results that are stored already.
+
+    Raises:
+        UsageError: One is not installed, or stores results.
+        EnvironmentProblem: One cannot report.
+    """
+    reporters = plugins.named_reporters(settings)
+    for reporter in reporters:
+        if is_archive(reporter):
+            raise UsageError(
+                f"--reporter {reporter.name} stores results, and these are stored", hint="name one that shows them"
+            )
+        if isinstance(reporter, Preparable):
+            reporter.prepare()
+        if isinstance(reporter, Rewriting):
+            reporter.defer()
+    return reporters
+
+
+@dataclass(frozen=True, slots=True)
+class GivenReports:
+    """What became of stored results that were given to reporters.
+
+    Attributes:
+        count: Number of the results.
+        places: Where the reporters put them, as far as they have a place.
+    """
+
+    count: int
+    places: tuple[str, ...]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """A line for each place."""
+        return tuple(f"{self.count} result{'' if self.count == 1 else 's'}: {place}" for place in self.places)
+
+
+def give_reports(reports: Iterable[Report], reporters: Sequence[Reporter]) -> GivenReports:
+    """Give stored results to reporters, and close these; where there is no result, nothing is written.
+
+    Raises:
+        ReporterFailed: One failed.
+    """
+    places: dict[str, str] = {}
+    count = 0
+    for report in reports:
+        for reporter in reporters:
+            place = reporter.report(report)
+            places |= {reporter.name: place} if place else {}
+        count += 1
+    for reporter in reporters if count else ():
+        reporter.close()
+    return GivenReports(count, tuple(places.values()))
 
 
 class Reporting:

@@ -1,0 +1,292 @@
+"""Documents for scripts: what `--json` prints, one class per command. Standard output then holds nothing else."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.core.alarm import Alarm
+from harness.core.build import BuildInfo
+from harness.core.cached_files import CachedFile
+from harness.core.device import Device
+from harness.core.result import Outcome, Result
+from harness.core.scalars import Scalar
+from harness.core.self_check import SelfCheck
+from harness.core.values import Value
+
+DOCUMENT_VERSION: Final = "1.0"
+"""Version of each document here. Its first number is raised when a field changes its meaning or goes away, else the
+second."""
+
+
+class Document(Value):
+    """Document of a command.
+
+    Attributes:
+        schema_version: Version of this document.
+    """
+
+    schema_version: str = DOCUMENT_VERSION
+
+
+class ListedResult(Value):
+    """Stored result, as `harness report` lists it.
+
+    Attributes:
+        uid: Identifier of the result.
+        run: Identifier of the run that reported it; empty where it is not known.
+        started: Unix seconds.
+        folder: Folder of the result.
+        model: Model name.
+        identifier: The benchmark's name within the model.
+        framework: Framework plug-in.
+        device: Identity of the device.
+        device_name: Name of the device for people.
+        commit: What identifies the build within its source.
+        outcome: How it ended.
+        reason: Why, when not ok.
+        verdict: Verdict of a comparison that ended well.
+        trusted: Whether nothing speaks against its numbers.
+        metric: Name of the main metric.
+        median: Its median, in `unit`.
+        unit: Unit of the main metric.
+        reproduce: The command that measures it once more; empty where it is not known.
+    """
+
+    uid: str
+    run: str
+    started: float
+    folder: str
+    model: str
+    identifier: str
+    framework: str
+    device: str | None
+    device_name: str | None
+    commit: str | None
+    outcome: Outcome
+    reason: str | None
+    verdict: str | None
+    trusted: bool
+    metric: str | None
+    median: float | None
+    unit: str | None
+    reproduce: str
+
+
+class ReportDocument(Document):
+    """`harness report --json`: stored results, oldest first.
+
+    Attributes:
+        results: The latest 25 of the selected results; with a folder or `LAST` all of them.
+        unreadable: Messages about damaged results, which are left out.
+    """
+
+    results: tuple[ListedResult, ...]
+    unreadable: tuple[str, ...] = ()
+
+
+class ComparisonDocument(Document):
+    """`harness compare --from FOLDER --json`: comparisons that were evaluated again.
+
+    Attributes:
+        results: Canonical results without single samples, with the new verdicts.
+    """
+
+    results: tuple[Result, ...]
+
+
+class ListedDevice(Value):
+    """Device of a platform.
+
+    Attributes:
+        platform: Name of the platform plug-in.
+        name: Name for people, by which users ask for it.
+        model: Product or CPU model.
+        abi: Machine architecture.
+        state: `ready`, or why it cannot be used.
+        remedy: What to do when it cannot be used.
+        device: Its description; null where it cannot be used.
+    """
+
+    platform: str
+    name: str
+    model: str | None
+    abi: str | None
+    state: str
+    remedy: str | None
+    device: Device | None
+
+
+class DevicesDocument(Document):
+    """`harness devices --json`: the devices of all platforms, or of one.
+
+    Attributes:
+        devices: Every device that was seen.
+        problems: Platforms that could not be asked, and why.
+    """
+
+    devices: tuple[ListedDevice, ...]
+    problems: dict[str, str] = {}
+
+
+class ListedBuild(Value):
+    """Build in the cache.
+
+    Attributes:
+        build: The build.
+        folder: Its folder.
+        size_bytes: Its size.
+        last_used: Unix seconds.
+    """
+
+    build: BuildInfo
+    folder: str
+    size_bytes: int
+    last_used: float
+
+
+class BuildsDocument(Document):
+    """`harness builds --json`: the cache of builds, the longest unused first.
+
+    Attributes:
+        folder: Folder of the cache.
+        builds: The builds that are there.
+        removed: The builds that `prune` removed.
+    """
+
+    folder: str
+    builds: tuple[ListedBuild, ...]
+    removed: tuple[ListedBuild, ...] = ()
+
+
+class AlarmsDocument(Document):
+    """`harness alarms --json`: the listed alarms, oldest first, or those that were closed or opened again.
+
+    Attributes:
+        alarms: The alarms.
+    """
+
+    alarms: tuple[Alarm, ...]
+
+
+class ListedFinding(Value):
+    """One line of `harness doctor`.
+
+    Attributes:
+        name: Name of the requirement.
+        ok: True when it is met, false when something needed is missing, null when a failure stops nothing.
+        found: Observation, in words.
+        remedy: What to do when it is not met.
+    """
+
+    name: str
+    ok: bool | None
+    found: str
+    remedy: str
+
+
+class DoctorDocument(Document):
+    """`harness doctor --json`: what is installed and what is missing.
+
+    Attributes:
+        findings: Every line.
+        missing: Number of needed things that are missing.
+    """
+
+    findings: tuple[ListedFinding, ...]
+    missing: int
+
+
+class ListedBenchmark(Value):
+    """Benchmark that a specification expands to.
+
+    Attributes:
+        file: The specification.
+        line: Its line there.
+        id: Number of the expanded test.
+        model: Model name.
+        identifier: Its name within the model.
+        metric: Kind of the test.
+        framework: Framework plug-in.
+        axes: The matrix entry that it comes from.
+        inputs: Dimensions of each model input, by name.
+        digest: SHA-256 of its definition.
+        obstacle: Reason why no device can run it; null where some may.
+    """
+
+    file: str
+    line: int | None
+    id: int
+    model: str
+    identifier: str
+    metric: str
+    framework: str
+    axes: dict[str, Scalar]
+    inputs: dict[str, tuple[int, ...]]
+    digest: str
+    obstacle: str | None
+
+
+class ListedProblem(Value):
+    """Mistake in a specification, or a remark on a likely one.
+
+    Attributes:
+        file: The specification.
+        line: 1-based line; null where the file could not be read at all.
+        pointer: JSON pointer to the place.
+        message: Description of the mistake.
+        hint: How to mend it.
+    """
+
+    file: str
+    line: int | None
+    pointer: str
+    message: str
+    hint: str | None
+
+
+class ValidationDocument(Document):
+    """`harness validate --json`: benchmarks and problems of all files.
+
+    Attributes:
+        benchmarks: The benchmarks of the files that can be read.
+        problems: Mistakes; a specification with one is refused (exit code 2).
+        remarks: Likely mistakes, which are not refused.
+    """
+
+    benchmarks: tuple[ListedBenchmark, ...]
+    problems: tuple[ListedProblem, ...] = ()
+    remarks: tuple[ListedProblem, ...] = ()
+
+
+class SelfCheckDocument(Document):
+    """`harness self-check --json`: what comparisons can show on each device.
+
+    Attributes:
+        self_checks: The self-check of each device; `harness schema self-check` prints their schema.
+    """
+
+    self_checks: tuple[SelfCheck, ...]
+
+
+class ExportedFile(Value):
+    """File that was exported or fetched.
+
+    Attributes:
+        file: The file in the cache, with its export report.
+        output: Where it was copied to; null where it stays in the cache.
+    """
+
+    file: CachedFile
+    output: str | None
+
+
+class ExportDocument(Document):
+    """`harness export --json`: the files of a model or specification.
+
+    Attributes:
+        files: The files that are there.
+        failed: Number of files that are not.
+    """
+
+    files: tuple[ExportedFile, ...]
+    failed: int = 0

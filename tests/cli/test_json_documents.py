@@ -1,0 +1,174 @@
+"""`--json` of every command that prints a table: standard output holds one versioned document, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli import app, main
+from harness.core.alarm import AlarmStage
+from harness.core.values import Value
+from harness.flows.inspect.status import WatchStatus
+from harness.presentation import documents
+from harness.store.canonical_json import load_result
+from harness.testing.results import failed_result, ok_result, report_of
+from harness.watch.store.state import open_state
+from reporters.local import LocalReporter
+from tests.cli.project import Project, generic, observe, one_test
+from tests.presentation.comparison_samples import compared, made_pairs
+from tests.watch.watching import alarm, change
+
+WITHOUT_TABLE = {
+    "run": "stores results; --simple-screen-reporter writes lines of JSON meanwhile",
+    "watch": "shows progress; `harness status` has a document",
+    "bisect": "shows progress and stores its search",
+    "init": "asks a person",
+    "schema": "prints JSON",
+}
+"""Commands without `--json`, and why."""
+
+DOCUMENTS: dict[str, type[Value] | None] = {
+    "alarms": documents.AlarmsDocument,
+    "builds": documents.BuildsDocument,
+    "compare": documents.ComparisonDocument,
+    "devices": documents.DevicesDocument,
+    "doctor": documents.DoctorDocument,
+    "export": documents.ExportDocument,
+    "list": None,  # a list for each section
+    "report": documents.ReportDocument,
+    "self-check": documents.SelfCheckDocument,
+    "status": WatchStatus,
+    "validate": documents.ValidationDocument,
+}
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the commands show."""
+
+    project: Project
+    tree: Path
+    state: Path
+    spec: Path
+    comparisons: Path
+
+
+@pytest.fixture
+def here(project: Project, monkeypatch: pytest.MonkeyPatch) -> Surroundings:
+    for name, value in project.environment.items():
+        if name.startswith("HARNESS_"):
+            monkeypatch.setenv(name, value)
+    monkeypatch.chdir(project.folder)
+    tree = project.folder / "results"
+    for result in (ok_result(uid="one", identifier="a\u20ac[b]"), failed_result(uid="two")):
+        LocalReporter(tree).report(report_of(result))
+    comparisons = project.folder / "comparisons"
+    LocalReporter(comparisons).report(report_of(compared("slow", made_pairs(0.05, 40))))
+    with open_state(project.folder / "watch.db") as state:
+        state.alarms.open(change("5f2b5f2b-mv2"), 1.0)
+        state.alarms.update(alarm(AlarmStage.REPORTED, change("5f2b5f2b-mv2")))
+    project.write("model.bin", "a model")
+    files = {"model": {"filename": "model.bin", "location": str(project.folder / "model.bin")}}
+    spec = project.write("spec.json", generic(one_test("t {n}", observe(1, 2), matrix={"n": [1, 2]}), files=files))
+    return Surroundings(project, tree, project.folder / "watch.db", spec, comparisons)
+
+
+def _words(command: str, here: Surroundings) -> tuple[str, ...]:
+    """Return the command with arguments that keep it from reaching beyond the folder of the test."""
+    arguments: dict[str, tuple[str | Path, ...]] = {
+        "alarms": ("--state", here.state),
+        "status": ("--state", here.state),
+        "compare": ("--from", here.comparisons),
+        "export": (here.spec, "-o", here.project.folder / "out"),
+        "devices": ("-p", "host"),
+        "validate": (here.spec,),
+    }
+    if command == "self-check":
+        program = here.project.write("runner", "#!/bin/sh\nexit 3\n")
+        program.chmod(0o755)
+        spec = here.project.write("checked.json", generic(one_test("a", "{program}")))
+        arguments[command] = (spec, "--program", program, "--minutes", "0.01")
+    return (command, *map(str, arguments.get(command, ())))
+
+
+def _run(*words: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "--json"])
+    return int(ended.value.code or 0)
+
+
+def _document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    text = capsys.readouterr().out
+    assert text.isascii()
+    document: dict[str, Any] = json.loads(text)
+    return document
+
+
+def test_every_command_has_a_document_or_a_reason() -> None:
+    commands = {name for name in app if not name.startswith("-")}
+    assert commands == DOCUMENTS.keys() | WITHOUT_TABLE.keys()
+    for name in commands:
+        flags = {flag for argument in app[name].assemble_argument_collection() for flag in argument.names}
+        assert ("--json" in flags) == (name in DOCUMENTS), name
+
+
+@pytest.mark.parametrize("command", DOCUMENTS)
+def test_standard_output_holds_one_versioned_document(
+    command: str, here: Surroundings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _run(*_words(command, here)) in {0, 1, 3, 4}
+    document = _document(capsys)
+    assert document["schema_version"]
+    kind = DOCUMENTS[command]
+    if kind is not None:
+        assert kind.model_validate_json(json.dumps(document)).model_dump(mode="json") == document
+
+
+def test_listed_results_have_their_folders_and_reasons(here: Surroundings, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run("report") == 0
+    results = {result["uid"]: result for result in _document(capsys)["results"]}
+    assert load_result(Path(results["one"]["folder"])).uid == "one"
+    assert (results["one"]["median"], results["one"]["unit"]) == (0.81375, "ms")
+    assert results["two"]["reason"] == "was ended by SIGSEGV without output"
+    assert _run("report", str(here.tree), "--only", "*/a?[[]*") == 0
+    assert [result["uid"] for result in _document(capsys)["results"]] == ["one"]
+
+
+def test_problems_of_a_specification_are_in_the_document(
+    here: Surroundings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = here.project.write("broken.json", generic({"metric": "delay", "iterr": 3}))
+    for place in (broken, here.project.folder):
+        assert _run("validate", str(place)) == 2
+        problems = _document(capsys)["problems"]
+        assert {problem["file"] for problem in problems} == {str(broken)}
+        assert any("iterr" in problem["message"] for problem in problems)
+
+
+def test_exported_files_are_named(here: Surroundings, capsys: pytest.CaptureFixture[str]) -> None:
+    output = here.project.folder / "out"
+    assert _run("export", str(here.spec), "-o", str(output)) == 0
+    (exported,) = _document(capsys)["files"]
+    assert exported["output"] == str(output / "model.bin")
+    assert (output / "model.bin").read_text() == "a model"
+
+
+def test_a_verdict_is_in_the_document_and_in_the_exit_code(
+    here: Surroundings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _run("compare", "--from", str(here.comparisons)) == 1
+    (result,) = _document(capsys)["results"]
+    assert result["comparison"]["verdict"] == "regression"
+    assert result["metrics"][0]["samples"] == []
+
+
+def test_json_stands_alone(here: Surroundings, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (("report", "--export", "x.csv"), ("report", "--flush"), ("compare", str(here.spec), "--self-check")):
+        assert _run(*words) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert "--json" in captured.err
