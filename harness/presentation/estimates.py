@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.core.metric import Metric, main_metric
 from harness.core.result import Result
 from harness.presentation.distributions import LaunchDistribution
 from harness.presentation.numbers import format_percent, format_quantity
+from harness.presentation.speeds import group_rivals
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +79,12 @@ def group_estimates(
     Returns:
         Groups of two or more.
     """
-    groups: dict[Hashable, list[Estimate]] = {}
-    for result in results:
-        measured = estimate(result, launches.get(result.uid, ()))
-        if measured is None:
-            continue
-        inputs = tuple(sorted(result.benchmark.inputs.items()))
-        device = result.device.identity if result.device else None
-        groups.setdefault(
-            (device, result.benchmark.model, inputs, measured.metric.name, measured.metric.unit), []
-        ).append(measured)
-    return [group for group in groups.values() if len(group) > 1]
+    groups: list[list[Estimate]] = []
+    for rivals in group_rivals(results):
+        by_unit: dict[str, list[Estimate]] = {}
+        for result in rivals:
+            measured = estimate(result, launches.get(result.uid, ()))
+            if measured is not None:
+                by_unit.setdefault(measured.metric.unit, []).append(measured)
+        groups += [group for group in by_unit.values() if len(group) > 1]
+    return groups

@@ -54,7 +54,7 @@ def compute_speeds(results: Iterable[Result]) -> dict[str, float]:
     A result without a rival has no speed.
     """
     speeds: dict[str, float] = {}
-    for rivals in _group_rivals(results):
+    for rivals in group_rivals(results):
         reference = main_metric(rivals[0].metrics)
         for result in rivals if len(rivals) > 1 else ():
             ratio = _ratio(main_metric(result.metrics), reference)
@@ -65,7 +65,7 @@ def compute_speeds(results: Iterable[Result]) -> dict[str, float]:
 
 def describe_fastest(results: Sequence[Result]) -> Iterator[Line]:
     """Yield lines for each group of rivals: the fastest with its lead, and which cannot be told apart or ranked."""
-    for group in _group_rivals(results):
+    for group in group_rivals(results):
         if len(group) < 2:
             continue
         field, ranked = _field_name(group[0], results), _rank(group)
@@ -75,7 +75,8 @@ def describe_fastest(results: Sequence[Result]) -> Iterator[Line]:
             continue
         yield _describe_leaders(field, ranked, group[0])
         yield from _describe_ties(ranked)
-        if unranked := [result for result in group if result not in [rival.result for rival in ranked]]:
+        known = {rival.result.uid for rival in ranked}
+        if unranked := [result for result in group if result.uid not in known]:
             names = _join([Span(make_printable(result.benchmark.identifier), Tone.STRONG) for result in unranked])
             yield Line.of("not ranked: ", *names)
 
@@ -83,7 +84,7 @@ def describe_fastest(results: Sequence[Result]) -> Iterator[Line]:
 def find_fastest(results: Sequence[Result]) -> frozenset[str]:
     """Return the uids of the results that may be called fastest; none where all of them may be."""
     fastest: set[str] = set()
-    for group in _group_rivals(results):
+    for group in group_rivals(results):
         ranked = _rank(group)
         leaders = _leaders(ranked)
         if len(leaders) < len(ranked):
@@ -123,7 +124,8 @@ def _leaders(ranked: Sequence[_Rival]) -> list[_Rival]:
 def _describe_leaders(field: str, ranked: Sequence[_Rival], first: Result) -> Line:
     leaders = _leaders(ranked)
     names = _join([rival.name for rival in leaders])
-    others = [rival for rival in ranked if rival not in leaders]
+    leading = {rival.result.uid for rival in leaders}
+    others = [rival for rival in ranked if rival.result.uid not in leading]
     if not others:
         return Line.of(f"{field}: ", *names, " cannot be told apart here")
     parts: list[str | Span] = [f"fastest of {field}: ", *names]
@@ -166,7 +168,7 @@ def _field_name(result: Result, results: Iterable[Result]) -> str:
     return make_printable(result.benchmark.model + place)
 
 
-def _group_rivals(results: Iterable[Result]) -> list[list[Result]]:
+def group_rivals(results: Iterable[Result]) -> list[list[Result]]:
     """Group results with a time or rate by all that must be equal for a fair comparison, in order of their firsts."""
     groups: dict[Hashable, list[Result]] = {}
     for result in results:
