@@ -102,8 +102,8 @@ def format_interval(low: float | None, high: float | None) -> str:
         return ""
     if low == high:
         return "exact"
-    lower = "-∞" if low is None else _signed_percent(low)
-    upper = "+∞" if high is None else _signed_percent(high)
+    lower = "-∞" if low is None else _signed_end(low)
+    upper = "+∞" if high is None else _signed_end(high)
     return f"{lower} … {upper} %"
 
 
@@ -114,6 +114,12 @@ def format_evidence(e_value: float) -> str:
     if e_value >= 1e6:
         return f"{e_value:.0e}".replace("e+0", "e").replace("e+", "e")
     return f"{e_value:,.0f}" if e_value >= 10 else f"{e_value:.2g}"
+
+
+def _signed_end(relative_change: float) -> str:
+    """Format an end so that one beside zero does not read as zero: an interval contains zero or it does not."""
+    text = _signed_percent(relative_change)
+    return text if relative_change == 0 or text.strip("+-0.") else f"{100 * relative_change:+.1g}"
 
 
 def _signed_percent(relative_change: float) -> str:

@@ -15,6 +15,7 @@ from harness.presentation.comparison_table import build_columns, build_row
 from harness.presentation.distributions import describe_launches
 from harness.presentation.estimates import estimate, group_estimates
 from harness.presentation.explanations import explain_in_full
+from harness.presentation.numbers import format_interval
 from harness.presentation.verdicts import stated_interval
 from harness.testing.results import failed_result, ok_result
 from tests.presentation.comparison_samples import compared, every_kind, made_pairs
@@ -83,6 +84,16 @@ def test_only_results_of_the_same_work_stand_side_by_side() -> None:
 def test_interval_and_verdict_of_any_pairs_are_one_statement(change: float, pairs: int, noise: float) -> None:
     comparison = _comparison(compared("a", made_pairs(change, pairs, noise=noise)))
     assert stated_interval(comparison) == (comparison.low, comparison.high)
+
+
+@given(st.floats(-2.0, 2.0), st.floats(-2.0, 2.0))
+def test_an_interval_reads_as_excluding_zero_where_it_does(first: float, second: float) -> None:
+    low, high = min(first, second), max(first, second)
+    text = format_interval(low, high)
+    if low != high:
+        lower, _, upper = text.removesuffix(" %").partition(" … ")
+        assert (float(lower.replace(",", "")) > 0) is (low > 0)
+        assert (float(upper.replace(",", "")) < 0) is (high < 0)
 
 
 @pytest.mark.parametrize("higher_is_better", [False, True])
