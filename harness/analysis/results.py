@@ -59,7 +59,7 @@ def build_result(
             failure to have no number: there was nothing left to launch.
     """
     metrics, collected = collect(measurement.reported, job.benchmark.statistics, job.benchmark.direction)
-    metrics = _with_intervals(metrics, len(job.benchmark.looks))
+    metrics = _with_intervals(metrics, _count_looks(job.benchmark, measurement.launches))
     outcome, reason, hint = measurement.outcome, measurement.reason, measurement.hint
     notes: Sequence[Note] = (*measurement.notes, *collected)
     if outcome is Outcome.OK:
@@ -154,6 +154,12 @@ def _without(notes: Sequence[Note], *codes: str) -> Sequence[Note]:
 
 def _with_intervals(metrics: Sequence[Metric], looks: int) -> tuple[Metric, ...]:
     return tuple(metric.model_copy(update={"interval": interval_of(metric, looks)}) for metric in metrics)
+
+
+def _count_looks(benchmark: Benchmark, launches: Sequence[Launch]) -> int:
+    """Return of how many intervals that over these launches is one: the only one, if time ended them before a look."""
+    counting = sum(launch.discarded is None for launch in launches)
+    return len(benchmark.looks) if counting >= benchmark.looks[0] else 1
 
 
 def _outvote_disturbances(

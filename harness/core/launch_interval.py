@@ -7,8 +7,9 @@ then wider than their range, by what normal noise needs.
 
 Launches are added until the interval is narrow, which would favour intervals that are narrow by chance. So the
 precision is examined after few, planned numbers of launches, and all of them together may miss with `_LEVEL`, divided
-equally (Bonferroni). That holds for any rule of stopping. It is half of the 5 % that are promised, because neighbouring
-launches correlate: by 0.35 in 30 recorded ones. `tests/benchmarks/decisions/test_launch_intervals.py` is the study.
+equally (Bonferroni). That holds for any rule of stopping; where time ends the launches before the first look, there is
+one interval only. It is half of the 5 % that are promised, because neighbouring launches correlate: by 0.35 in 30
+recorded ones. `tests/benchmarks/decisions/test_launch_intervals.py` is the study.
 """
 
 from __future__ import annotations

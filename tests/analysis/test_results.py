@@ -38,6 +38,7 @@ def build_from_output(
     operators: bool = False,
     known: Set[str] = frozenset(),
     notes: Sequence[Note] = (),
+    max_launches: int | None = None,
 ) -> Result:
     """Return the result of successful launches with given outputs."""
     benchmark = Benchmark(
@@ -48,6 +49,7 @@ def build_from_output(
         framework="generic",
         direction=direction or {},
         operators=operators,
+        max_launches=max_launches,
         origin=Origin(file=Path("spec.json")),
         digest="0" * 64,
     )
@@ -192,3 +194,14 @@ def test_every_metric_has_an_interval_over_its_launches() -> None:
     assert metric.interval.launches == 5
     assert metric.interval.low < 100
     assert metric.interval.high > 104
+
+
+def test_launches_that_time_ended_before_the_first_look_have_one_interval() -> None:
+    def width(launches: int, max_launches: int | None) -> float:
+        outputs = [LATENCY % (100 + index) for index in range(launches)]
+        (metric,) = build_from_output(*outputs, max_launches=max_launches).metrics
+        assert metric.interval is not None
+        return metric.interval.high - metric.interval.low
+
+    assert width(3, max_launches=30) == width(3, max_launches=None)
+    assert width(5, max_launches=30) > width(5, max_launches=None)

@@ -273,10 +273,16 @@ def _row(assignment: Assignment, plan: Plan, cache: ModelCache) -> tuple[str, ..
         benchmark.framework,
         assignment.device.name,
         "" if benchmark.threads is None else str(benchmark.threads),
-        f"{benchmark.launches}{iterations}",
+        f"{_count_launches(benchmark)}{iterations}",
         "" if benchmark.time_limit_s is None else f"{benchmark.time_limit_s:g} s",
         f"skipped: {assignment.obstacle}" if assignment.obstacle else ", ".join(files),
     )
+
+
+def _count_launches(benchmark: Benchmark) -> str:
+    """Return the number of launches: two numbers where launches are added until the median is precise."""
+    most = benchmark.looks[-1]
+    return f"{benchmark.launches}" if most == benchmark.launches else f"{benchmark.launches}-{most}"
 
 
 def _state(file: ModelFile, benchmark: Benchmark, plan: Plan, cache: ModelCache) -> str:
