@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 import harness
+from harness.commands import examples
 from harness.core.errors import ExitCode, HarnessError
 
 if TYPE_CHECKING:
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 app = App(
     name="harness",
     help="How fast is this model on this device, and can the number be believed?",
-    help_epilogue="harness -b specifications/models/mv2.json    measure, and show a table\n"
-    "harness run --help                           every flag (`run` may be left out)",
+    help_epilogue=examples.format_examples(examples.GENERAL),
     version=harness.__version__,
     version_flags=("--version", "-V"),
     help_format="plaintext",
@@ -83,7 +83,13 @@ _HELP: Final = frozenset({"--help", "-h", "--version", "-V"})
 
 for _place, (_name, (_module, _description)) in enumerate(_COMMANDS.items()):
     _function = _FUNCTIONS.get(_name, _name.replace("-", "_"))
-    app.command(f"harness.commands.{_module}:{_function}", name=_name, help=_description, sort_key=_place)
+    app.command(
+        f"harness.commands.{_module}:{_function}",
+        name=_name,
+        help=_description,
+        help_epilogue=examples.format_examples(examples.OF_COMMANDS[_name]),
+        sort_key=_place,
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:

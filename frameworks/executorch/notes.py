@@ -97,7 +97,7 @@ def _note_libc(observations: Sequence[Observation]) -> Iterator[Note]:
             code="libc",
             message=f"the runner used {libc.info} with its allocator and threads, not the C library of the device",
             hint="apps use the device's; compare these numbers with others of the same kind, or build the runner with "
-            "Android's NDK (docs/android.md)",
+            "Android's NDK",
         )
 
 

@@ -15,5 +15,6 @@ class ExecuTorchOptions:
     heading: ClassVar[str] = "With ExecuTorch"
 
     runner: Annotated[
-        Literal["auto", "native", "python"], Option("Kind of runner; `auto` is native where a compiler is there.")
+        Literal["auto", "native", "python"],
+        Option("Kind of runner; `auto` is native where a compiler is there.", value="KIND"),
     ] = "auto"

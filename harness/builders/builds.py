@@ -82,7 +82,7 @@ def build_commit(
         if not recipe.links_layouts:
             raise BuildFailed(
                 f"recipe {recipe.name} cannot link its runner in other layouts",
-                hint="it does not name HARNESS_LAYOUT_SEED: docs/plug-ins.md says how to; or leave out --layouts",
+                hint="it does not name HARNESS_LAYOUT_SEED, by which a linker orders functions; or leave out --layouts",
             )
         options["layouts"] = str(layouts)
     key = BuildKey(

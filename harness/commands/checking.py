@@ -23,16 +23,15 @@ _LONGEST_MINUTES = 24 * 60.0
 
 def self_check(
     *files: flags.Specification,
-    minutes: float = 5.0,
-    seed: int | None = None,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    minutes: Annotated[float, Parameter(metavar="MINUTES")] = 5.0,
+    seed: Annotated[int | None, Parameter(metavar="NUMBER")] = None,
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     run_flags: RunFlags = _NO_RUN_FLAGS,
 ) -> int:
     """`harness self-check`.
 
     Args:
-        files: Specifications whose benchmarks are checked: files, or names of built-in ones (default: sorting in
-            Python, which needs no torch).
+        files: Specifications whose benchmarks are checked (default: sorting in Python, which needs no torch).
         minutes: Time that it may take on each device, beside builds and exports.
         seed: Random seed for the order of the launches in each pair; recorded.
         json: Show the complete self-check of each device as JSON.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from harness.config import arguments, fai_pep_info
-from harness.config.flags import CompareFlags, RunFlags, WatchFlags
+from harness.config.flags import ONE_COMMIT, CompareFlags, RunFlags, WatchFlags
 from harness.config.parsing import find_programs, parse_devices, parse_precision
 from harness.config.settings import Settings
 from harness.core.comparison import Interleave
@@ -47,7 +47,7 @@ _SIDES = (
 """Flags about what to compare."""
 
 COMMIT_FLAGS = frozenset({"treatment", "source", "repo_dir", "branch"})
-BUILD_FLAGS = frozenset({"repo", "remote_repository", "frameworks_dir", "exec_dir"})
+BUILD_FLAGS = ONE_COMMIT - COMMIT_FLAGS
 """Flags that name one commit, and how to get and build it."""
 
 
@@ -82,7 +82,8 @@ def is_single_commit_run(compare_flags: CompareFlags) -> bool:
 
 def wants_comparison(flags: RunFlags, compare_flags: CompareFlags) -> bool:
     """Return whether the flags or FAI-PEP's info JSON name something to compare with."""
-    if compare_flags != CompareFlags() and not is_single_commit_run(compare_flags):
+    is_given = any(value is not None for value in dataclasses.asdict(compare_flags).values())
+    if is_given and not is_single_commit_run(compare_flags):
         return True
     return flags.info is not None and fai_pep_info.read(flags.info).control is not None
 

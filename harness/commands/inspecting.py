@@ -18,17 +18,43 @@ from harness.core.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from harness.config.flags import InspectFlags
-else:  # cyclopts reads it from the signatures below: with a field for each option that is declared
-    InspectFlags = flags.inspect_flags(arguments.installed_options())
+    from harness.config.flags import InspectFlags as BuildFlags
+    from harness.config.flags import InspectFlags as DeviceFlags
+    from harness.config.flags import InspectFlags as ExportFlags
+    from harness.config.flags import InspectFlags as ListFlags
+    from harness.config.flags import InspectFlags as ReportFlags
+    from harness.config.flags import InspectFlags as StateFlags
+    from harness.config.flags import InspectFlags as ValidateFlags
+else:  # cyclopts reads them from the signatures below: with a field for each option, and help for those that count
+    _OPTIONS = arguments.installed_options()
+    InspectFlags = flags.inspect_flags(_OPTIONS, *_OPTIONS.keys)
+    BuildFlags = flags.inspect_flags(_OPTIONS, "cache_dir")
+    DeviceFlags = flags.inspect_flags(_OPTIONS, "cache_dir", show_plug_ins=True)
+    ExportFlags = flags.inspect_flags(
+        _OPTIONS, "string_map", "root_model_dir", "model_cache", "cache_dir", "force_export"
+    )
+    ListFlags = flags.inspect_flags(_OPTIONS)
+    ReportFlags = flags.inspect_flags(_OPTIONS, "local_reporter", "remote_reporter", "cache_dir")
+    StateFlags = flags.inspect_flags(_OPTIONS, "local_reporter")
+    ValidateFlags = flags.inspect_flags(
+        _OPTIONS, "framework", "program", "string_map", "root_model_dir", "model_cache", "cache_dir"
+    )
 
 _NO_INSPECT_FLAGS = InspectFlags()
+_NO_BUILD_FLAGS = BuildFlags()
+_NO_DEVICE_FLAGS = DeviceFlags()
+_NO_EXPORT_FLAGS = ExportFlags()
+_NO_LIST_FLAGS = ListFlags()
+_NO_REPORT_FLAGS = ReportFlags()
+_NO_STATE_FLAGS = StateFlags()
+_NO_VALIDATE_FLAGS = ValidateFlags()
 
 
 def status(
     *,
-    state: Path | None = None,
-    json: Annotated[bool, Parameter(negative="")] = False,
-    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
+    state: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    inspect_flags: StateFlags = _NO_STATE_FLAGS,
 ) -> int:
     """`harness status`.
 
@@ -49,12 +75,12 @@ def alarms(
     alarm: str | None = None,
     /,
     *,
-    reason: str | None = None,
-    by: str | None = None,
-    closed: Annotated[bool, Parameter(negative="")] = False,
-    json: Annotated[bool, Parameter(negative="")] = False,
-    state: Path | None = None,
-    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
+    reason: Annotated[str | None, Parameter(metavar="TEXT")] = None,
+    by: Annotated[str | None, Parameter(metavar="COMMIT")] = None,
+    closed: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    state: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+    inspect_flags: StateFlags = _NO_STATE_FLAGS,
 ) -> int:
     """`harness alarms`.
 
@@ -89,14 +115,13 @@ def alarms(
 
 def validate(
     *files: flags.Specification,
-    json: Annotated[bool, Parameter(negative="")] = False,
-    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    inspect_flags: ValidateFlags = _NO_VALIDATE_FLAGS,
 ) -> int:
     """`harness validate`.
 
     Args:
-        files: Specifications, or lists of them: files (JSON or YAML), names of built-in ones (`harness list`), or
-            folders, of which all that are below them are checked, with a summary.
+        files: Specifications, or lists of them (files, or built-in names: `harness list`); of a folder all below it.
         json: Show the benchmarks and all problems as JSON.
         inspect_flags: Where things are.
     """
@@ -131,9 +156,9 @@ def schema(name: Literal["specification", "result", "comparison", "self-check"] 
 
 def devices(
     *,
-    platform: Annotated[str | None, Parameter(name=["-p", "--platform"])] = None,
-    json: Annotated[bool, Parameter(negative="")] = False,
-    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
+    platform: Annotated[str | None, Parameter(name=["-p", "--platform"], metavar="NAME")] = None,
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    inspect_flags: DeviceFlags = _NO_DEVICE_FLAGS,
 ) -> int:
     """`harness devices`.
 
@@ -152,12 +177,12 @@ def devices(
 def export(
     model: str,
     *,
-    recipe: str = "xnnpack_fp32",
-    output: Annotated[Path | None, Parameter(name=["-o", "--output"])] = None,
-    seed: int = 0,
-    calibration: int = 8,
-    json: Annotated[bool, Parameter(negative="")] = False,
-    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
+    recipe: Annotated[str, Parameter(metavar="NAME")] = "xnnpack_fp32",
+    output: Annotated[Path | None, Parameter(name=["-o", "--output"], metavar="FILE")] = None,
+    seed: Annotated[int, Parameter(metavar="NUMBER")] = 0,
+    calibration: Annotated[int, Parameter(metavar="COUNT")] = 8,
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    inspect_flags: ExportFlags = _NO_EXPORT_FLAGS,
 ) -> int:
     """`harness export`.
 
@@ -195,8 +220,8 @@ def list_(
     | None = None,
     /,
     *,
-    json: Annotated[bool, Parameter(negative="")] = False,
-    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    inspect_flags: ListFlags = _NO_LIST_FLAGS,
 ) -> int:
     """`harness list`.
 
@@ -213,7 +238,9 @@ def list_(
 
 
 def doctor(
-    *, json: Annotated[bool, Parameter(negative="")] = False, inspect_flags: InspectFlags = _NO_INSPECT_FLAGS
+    *,
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
 ) -> int:
     """`harness doctor`.
 
@@ -231,16 +258,16 @@ def report(
     path: Path | None = None,
     /,
     *,
-    reporter: Annotated[Words, Parameter(negative="")] = None,
-    export: Path | None = None,
-    samples: Annotated[bool, Parameter(negative="")] = False,
-    only: Words = None,
-    since: str | None = None,
-    devices: Annotated[Words, Parameter(name=["-d", "--devices", "--device"])] = None,
-    commit: str | None = None,
-    flush: Annotated[bool, Parameter(negative="")] = False,
-    json: Annotated[bool, Parameter(negative="")] = False,
-    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
+    reporter: Annotated[Words, Parameter(metavar="NAME...", negative="")] = None,
+    export: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+    samples: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    only: Annotated[Words, Parameter(metavar="PATTERN...")] = None,
+    since: Annotated[str | None, Parameter(metavar="TIME")] = None,
+    devices: Annotated[Words, Parameter(name=["-d", "--devices", "--device"], metavar="DEVICE...")] = None,
+    commit: Annotated[str | None, Parameter(metavar="COMMIT")] = None,
+    flush: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    inspect_flags: ReportFlags = _NO_REPORT_FLAGS,
 ) -> int:
     """`harness report`.
 
@@ -297,12 +324,12 @@ def builds(
     action: Literal["list", "prune"] = "list",
     /,
     *,
-    prune: Annotated[bool, Parameter(negative="")] = False,
-    keep_mib: float | None = None,
-    unused_days: float | None = None,
-    exec_dir: Path | None = None,
-    json: Annotated[bool, Parameter(negative="")] = False,
-    inspect_flags: InspectFlags = _NO_INSPECT_FLAGS,
+    prune: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    keep_mib: Annotated[float | None, Parameter(metavar="MIB")] = None,
+    unused_days: Annotated[float | None, Parameter(metavar="DAYS")] = None,
+    exec_dir: Annotated[Path | None, Parameter(metavar="FOLDER")] = None,
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    inspect_flags: BuildFlags = _NO_BUILD_FLAGS,
 ) -> int:
     """`harness builds`.
 
@@ -326,7 +353,7 @@ def builds(
     return flow.show(cache, display.open_console(), as_json=json)
 
 
-def init(*, config_dir: Path | None = None) -> int:
+def init(*, config_dir: Annotated[Path | None, Parameter(metavar="FOLDER")] = None) -> int:
     """`harness init`."""
     from harness.config import layers
     from harness.flows.inspect import first_run

@@ -16,22 +16,25 @@ from harness.core.errors import ExitCode, UsageError, most_severe
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from harness.config.flags import CompareFlags as RunCompareFlags
     from harness.config.flags import RunFlags
     from harness.config.settings import Settings
     from harness.core.protocols import Display
     from harness.flows.compare.requests import CompareRequest
 else:  # cyclopts reads it from the signatures below: with a field for each option that is declared
     RunFlags = flags.run_flags(arguments.installed_options())
+    RunCompareFlags = flags.run_compare_flags()
 
 _NO_RUN_FLAGS = RunFlags()
 _NO_COMPARE_FLAGS = CompareFlags()
+_NO_RUN_COMPARE_FLAGS = RunCompareFlags()
 _NO_WATCH_FLAGS = WatchFlags()
 
 
 def run(
     *files: flags.Specification,
     run_flags: RunFlags = _NO_RUN_FLAGS,
-    compare_flags: CompareFlags = _NO_COMPARE_FLAGS,
+    compare_flags: RunCompareFlags = _NO_RUN_COMPARE_FLAGS,
 ) -> int:
     """`harness run`.
 
@@ -64,8 +67,8 @@ def run(
 
 def compare(
     *files: flags.Specification,
-    from_: Annotated[Path | None, Parameter(name="--from")] = None,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    from_: Annotated[Path | None, Parameter(name="--from", metavar="FOLDER")] = None,
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     run_flags: RunFlags = _NO_RUN_FLAGS,
     compare_flags: CompareFlags = _NO_COMPARE_FLAGS,
 ) -> int:
@@ -133,9 +136,9 @@ def watch(
 
 def bisect(
     *files: flags.Specification,
-    good: str,
-    bad: str,
-    benchmark: str | None = None,
+    good: Annotated[str, Parameter(metavar="COMMIT")],
+    bad: Annotated[str, Parameter(metavar="COMMIT")],
+    benchmark: Annotated[str | None, Parameter(metavar="PATTERN")] = None,
     run_flags: RunFlags = _NO_RUN_FLAGS,
     compare_flags: CompareFlags = _NO_COMPARE_FLAGS,
 ) -> int:

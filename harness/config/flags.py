@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, make_dataclass
 from pathlib import Path
 from typing import Annotated, Final, Literal, Optional, TypeVar, get_args, get_type_hints
@@ -11,13 +11,20 @@ from typing import Annotated, Final, Literal, Optional, TypeVar, get_args, get_t
 from cyclopts import Group, Parameter, Token
 
 from harness.config.options import DeclaredOption, OptionTable
-from harness.config.settings import FILES, HOW, REPORT, WHAT, WHERE
+from harness.config.settings import FILES, HOW, REPORT, WHAT, WHERE, Settings
 
+ONE_COMMIT: Final = frozenset(
+    {"treatment", "source", "repo_dir", "repo", "remote_repository", "branch", "frameworks_dir", "exec_dir"}
+)
+"""Flags about commits that mean something without a control."""
+_COMMIT: Final = Group("Which commit to measure", sort_key=7)
 _SIDES: Final = Group("What to compare with what", sort_key=7)
 _DECIDE: Final = Group("How to decide", sort_key=8)
 _WATCH: Final = Group("How to watch", sort_key=9)
 _ORDER: Final = {WHAT: 1, WHERE: 2, HOW: 4, REPORT: 5, FILES: 6}
 """Places of headings in `--help`."""
+_OF_EVERY_COMMAND: Final = frozenset({"quiet", "verbose", "debug"})
+"""Options that every command shows."""
 _PLUG_INS: Final = 3
 """Place of the headings of plug-ins: beside the devices."""
 
@@ -50,7 +57,7 @@ class InspectFlags:
     The command line knows a class made of this one, which has a field for each declared option, too.
     """
 
-    config_dir: Annotated[Path | None, Parameter(group=group_of(FILES))] = None
+    config_dir: Annotated[Path | None, Parameter(metavar="FOLDER", group=group_of(FILES))] = None
     """Folder of the saved defaults (see `harness init`)."""
 
     def given(self) -> dict[str, object]:
@@ -63,7 +70,7 @@ class InspectFlags:
 class RunFlags(InspectFlags):
     """Flags of commands that measure. None where the command line says nothing."""
 
-    info: Annotated[str | None, Parameter(group=group_of(WHAT))] = None
+    info: Annotated[str | None, Parameter(metavar="JSON", group=group_of(WHAT))] = None
     """FAI-PEP's info JSON (a file or the text): programs, commit, `string_map` and `meta` of the treatment."""
 
     reset_options: Annotated[bool | None, Parameter(group=group_of(FILES), negative="")] = None
@@ -75,15 +82,28 @@ def run_flags(table: OptionTable) -> type[RunFlags]:
     return _with_options(RunFlags, table.options)
 
 
-def inspect_flags(table: OptionTable) -> type[InspectFlags]:
-    """Return the flags of commands that measure nothing, those of the options that mean something there among them."""
-    return _with_options(InspectFlags, (option for option in table.options if option.option.inspecting))
+def inspect_flags(table: OptionTable, *shown: str, show_plug_ins: bool = False) -> type[InspectFlags]:
+    """Return the flags of a command that measures nothing, those of the options that mean something there among them.
+
+    Args:
+        table: The options that there are.
+        shown: Names of the options that `--help` shows beside those of every command; others are accepted, so that
+            several commands can be given the same flags.
+        show_plug_ins: Show the options of plug-ins, too.
+    """
+    names = {*_OF_EVERY_COMMAND, *shown}
+    options = [option for option in table.options if option.option.inspecting]
+    plug_ins = {option.name for option in options if show_plug_ins and option.owner is not Settings}
+    return _with_options(InspectFlags, options, names | plug_ins)
 
 
-def _with_options(flags: type[FlagsT], options: Iterable[DeclaredOption]) -> type[FlagsT]:
+def _with_options(
+    flags: type[FlagsT], options: Iterable[DeclaredOption], shown: Collection[str] | None = None
+) -> type[FlagsT]:
+    fields = ((option, shown is None or option.name in shown) for option in options if option.flags)
     return make_dataclass(
         flags.__name__,
-        [(option.name, _annotation(option), None) for option in options if option.flags],
+        [(option.name, _annotation(option, show=show), None) for option, show in fields],
         bases=(flags,),
         namespace={"__module__": __name__},
         frozen=True,
@@ -91,18 +111,32 @@ def _with_options(flags: type[FlagsT], options: Iterable[DeclaredOption]) -> typ
     )
 
 
-def _annotation(option: DeclaredOption) -> object:
+def _annotation(option: DeclaredOption, *, show: bool) -> object:
     """Return the type of a flag, with what `--help` shows of it."""
     parameter = Parameter(
         name=option.flags,
         group=group_of(option.heading),
-        help=option.option.help,
+        help=_describe(option),
+        metavar=_name_value(option),
+        show=show,
         negative=option.negative_flags or "",
         consume_multiple=option.takes_words,
         converter=_split_words if option.takes_words else None,
         allow_leading_hyphen=option.option.leading_hyphen,
     )
     return Annotated[Optional[_type_of_flag(option)], parameter]  # noqa: UP045 - the type is known at run time only
+
+
+def _describe(option: DeclaredOption) -> str:
+    """Return the text of `--help`, with the default where there is one and the text does not say it."""
+    text, default = option.option.help, option.shown_default
+    return text if not default or "default" in text else f"{text.removesuffix('.')} (default: {default})."
+
+
+def _name_value(option: DeclaredOption) -> str | None:
+    """Return what `--help` calls the value of a flag."""
+    value = option.option.value
+    return f"{value}..." if value is not None and option.takes_words else value
 
 
 def _type_of_flag(option: DeclaredOption) -> object:
@@ -119,43 +153,45 @@ def _type_of_flag(option: DeclaredOption) -> object:
 class CompareFlags:
     """Flags about the sides of a comparison and about deciding. None where the command line says nothing."""
 
-    control: Annotated[str | None, Parameter(name=["--control", "--base-commit"], group=_SIDES)] = None
+    control: Annotated[str | None, Parameter(metavar="COMMIT", name=["--control", "--base-commit"], group=_SIDES)] = (
+        None
+    )
     """Commit or version to compare the treatment with (default: where its branch left the main branch)."""
 
-    treatment: Annotated[str | None, Parameter(name=["--treatment", "--commit"], group=_SIDES)] = None
+    treatment: Annotated[str | None, Parameter(metavar="COMMIT", name=["--treatment", "--commit"], group=_SIDES)] = None
     """Commit or version to judge (default: the newest of `--branch`)."""
 
-    control_program: Annotated[Words, Parameter(group=_SIDES)] = None
+    control_program: Annotated[Words, Parameter(metavar="PROGRAM...", group=_SIDES)] = None
     """Ready runner of the control; `NAME=PATH` for further programs."""
 
-    treatment_program: Annotated[Words, Parameter(group=_SIDES)] = None
+    treatment_program: Annotated[Words, Parameter(metavar="PROGRAM...", group=_SIDES)] = None
     """Ready runner of the treatment."""
 
-    source: Annotated[str | None, Parameter(group=_SIDES)] = None
+    source: Annotated[str | None, Parameter(metavar="KIND:PLACE", group=_SIDES)] = None
     """Source of commits: `releases:PACKAGE`, `git:FOLDER` or `hg:FOLDER`."""
 
-    repo_dir: Annotated[str | None, Parameter(group=_SIDES)] = None
+    repo_dir: Annotated[str | None, Parameter(metavar="FOLDER", group=_SIDES)] = None
     """Repository of the framework; it is never changed."""
 
-    repo: Annotated[Literal["git", "hg"] | None, Parameter(group=_SIDES)] = None
-    """Kind of that repository."""
+    repo: Annotated[Literal["git", "hg"] | None, Parameter(metavar="KIND", group=_SIDES)] = None
+    """Kind of that repository (default: git)."""
 
-    remote_repository: Annotated[str | None, Parameter(group=_SIDES)] = None
+    remote_repository: Annotated[str | None, Parameter(metavar="NAME", group=_SIDES)] = None
     """Remote of that repository to fetch new commits from."""
 
-    branch: Annotated[str | None, Parameter(group=_SIDES)] = None
+    branch: Annotated[str | None, Parameter(metavar="NAME", group=_SIDES)] = None
     """Branch whose newest commit is the treatment, when none is named."""
 
-    frameworks_dir: Annotated[Paths, Parameter(group=_SIDES)] = None
+    frameworks_dir: Annotated[Paths, Parameter(metavar="FOLDER...", group=_SIDES)] = None
     """Folders with further recipes, `<framework>/<platform>/build.sh`."""
 
-    exec_dir: Annotated[Path | None, Parameter(group=_SIDES)] = None
+    exec_dir: Annotated[Path | None, Parameter(metavar="FOLDER", group=_SIDES)] = None
     """Folder of the builds."""
 
-    unequal_options: Annotated[Words, Parameter(group=_SIDES)] = None
+    unequal_options: Annotated[Words, Parameter(metavar="NAME...", group=_SIDES)] = None
     """Build options that are meant to differ, such as `event_tracer`; `all` for every one."""
 
-    layouts: Annotated[int | None, Parameter(group=_SIDES)] = None
+    layouts: Annotated[int | None, Parameter(metavar="COUNT", group=_SIDES)] = None
     """Link the control in so many further layouts first, and note differences that are no larger than theirs."""
 
     self_check: Annotated[bool | None, Parameter(group=_SIDES, negative="")] = None
@@ -164,41 +200,58 @@ class CompareFlags:
     ab_testing: Annotated[bool | None, Parameter(group=_SIDES, negative="")] = None
     """FAI-PEP's: compare `--base-commit` with `--commit`."""
 
-    metric: Annotated[str | None, Parameter(group=_DECIDE)] = None
+    metric: Annotated[str | None, Parameter(metavar="NAME", group=_DECIDE)] = None
     """Metric to compare (default: `NET latency`)."""
 
-    margin: Annotated[float | None, Parameter(group=_DECIDE)] = None
+    margin: Annotated[float | None, Parameter(metavar="FRACTION", group=_DECIDE)] = None
     """Equivalence margin: smaller differences are no change (default 0.01, i.e. 1 %), unless a slow-down is proven."""
 
-    tail_margin: Annotated[float | None, Parameter(group=_DECIDE)] = None
-    """Equivalence margin of the 90th percentile."""
+    tail_margin: Annotated[float | None, Parameter(metavar="FRACTION", group=_DECIDE)] = None
+    """Equivalence margin of the 90th percentile (default 0.05, i.e. 5 %)."""
 
-    alpha: Annotated[float | None, Parameter(group=_DECIDE)] = None
-    """Largest probability of a false regression, and of a false improvement."""
+    alpha: Annotated[float | None, Parameter(metavar="PROBABILITY", group=_DECIDE)] = None
+    """Largest probability of a false regression, and of a false improvement (default 0.01)."""
 
-    beta: Annotated[float | None, Parameter(group=_DECIDE)] = None
-    """Largest probability of calling a change that matters no change."""
+    beta: Annotated[float | None, Parameter(metavar="PROBABILITY", group=_DECIDE)] = None
+    """Largest probability of calling a change that matters no change (default 0.05)."""
 
-    fdr: Annotated[float | None, Parameter(group=_DECIDE)] = None
-    """Largest expected share of false ones among the reported regressions (improvements) of many benchmarks."""
+    fdr: Annotated[float | None, Parameter(metavar="FRACTION", group=_DECIDE)] = None
+    """Largest expected share of false ones among the reported regressions of many benchmarks (default 0.05)."""
 
-    pairs: Annotated[int | None, Parameter(group=_DECIDE)] = None
-    """Budget of each benchmark in pairs of launches."""
+    pairs: Annotated[int | None, Parameter(metavar="COUNT", group=_DECIDE)] = None
+    """Budget of each benchmark in pairs of launches (default 100)."""
 
-    seconds: Annotated[float | None, Parameter(group=_DECIDE)] = None
-    """Budget of each benchmark in seconds of device time."""
+    seconds: Annotated[float | None, Parameter(metavar="SECONDS", group=_DECIDE)] = None
+    """Budget of each benchmark in seconds of device time (default: none)."""
 
     gate: Annotated[bool | None, Parameter(group=_DECIDE, negative="")] = None
     """Test for a regression only: takes less time when there is none."""
 
-    interleave: Annotated[Literal["launch", "process"] | None, Parameter(group=_DECIDE)] = None
-    """What alternates in a pair: whole launches, or a few iterations of two running processes (faster)."""
+    interleave: Annotated[Literal["launch", "process"] | None, Parameter(metavar="KIND", group=_DECIDE)] = None
+    """What alternates in a pair: whole launches (default), or a few iterations of two processes (faster)."""
 
-    seed: Annotated[int | None, Parameter(group=_DECIDE)] = None
-    """Random seed for the order of the launches in each pair; recorded."""
+    seed: Annotated[int | None, Parameter(metavar="NUMBER", group=_DECIDE)] = None
+    """Random seed for the order of the launches in each pair; recorded (default: a random one)."""
 
     resume: Annotated[bool | None, Parameter(group=_DECIDE, negative="")] = None
     """Continue an interrupted comparison."""
+
+
+def run_compare_flags() -> type[CompareFlags]:
+    """Return the flags about commits of `harness run`: all are accepted, as FAI-PEP's command lines have them.
+
+    `--help` shows those that name the one commit to measure; any other makes the command a comparison.
+    """
+    hints = get_type_hints(CompareFlags, include_extras=True)
+    changes = {name: Parameter(group=_COMMIT) if name in ONE_COMMIT else Parameter(show=False) for name in hints}
+    return make_dataclass(
+        "RunCompareFlags",
+        [(name, Annotated[hints[name], change], None) for name, change in changes.items()],
+        bases=(CompareFlags,),
+        namespace={"__module__": __name__},
+        frozen=True,
+        kw_only=True,
+    )
 
 
 @Parameter(name="*")
@@ -206,17 +259,17 @@ class CompareFlags:
 class WatchFlags:
     """Flags about watching a repository. None where the command line says nothing."""
 
-    interval: Annotated[float | None, Parameter(group=_WATCH)] = None
+    interval: Annotated[float | None, Parameter(metavar="SECONDS", group=_WATCH)] = None
     """Seconds between polls for new commits; without it, process all commits that are there and exit."""
 
-    since: Annotated[str | None, Parameter(group=_WATCH)] = None
+    since: Annotated[str | None, Parameter(metavar="COMMIT", group=_WATCH)] = None
     """Commit after which the first start begins (default: measure the newest commit only)."""
 
-    again: Annotated[str | None, Parameter(group=_WATCH)] = None
+    again: Annotated[str | None, Parameter(metavar="COMMITS", group=_WATCH)] = None
     """Measure commits of the backlog again, also failed ones: A..B, or a single commit."""
 
-    step: Annotated[int | None, Parameter(group=_WATCH)] = None
-    """Measure every N-th commit, and always the newest."""
+    step: Annotated[int | None, Parameter(metavar="COUNT", group=_WATCH)] = None
+    """Measure every N-th commit, and always the newest (default 1)."""
 
     merges: Annotated[bool | None, Parameter(group=_WATCH)] = None
     """Measure merge commits too (the default), or skip them."""
@@ -224,29 +277,29 @@ class WatchFlags:
     regression: Annotated[bool | None, Parameter(group=_WATCH)] = None
     """Detect changes, verify them and search for their commits (the default), or only measure."""
 
-    platforms: Annotated[Words, Parameter(group=_WATCH)] = None
-    """Platforms to measure on, for example `host android`."""
+    platforms: Annotated[Words, Parameter(metavar="NAME...", group=_WATCH)] = None
+    """Platforms to measure on, for example `host android` (default: that of --platform)."""
 
-    state: Annotated[Path | None, Parameter(group=_WATCH)] = None
+    state: Annotated[Path | None, Parameter(metavar="FILE", group=_WATCH)] = None
     """State file of the watcher (default: `watch.db` beside the results)."""
 
-    commit_file: Annotated[Path | None, Parameter(group=_WATCH)] = None
+    commit_file: Annotated[Path | None, Parameter(metavar="FILE", group=_WATCH)] = None
     """FAI-PEP's: file with the last measured commit, after which the first start begins."""
 
-    status_file: Annotated[Path | None, Parameter(group=_WATCH)] = None
+    status_file: Annotated[Path | None, Parameter(metavar="FILE", group=_WATCH)] = None
     """FAI-PEP's: file that stops the watcher after the current launch when it contains 0."""
 
-    on_alarm: Annotated[str | None, Parameter(group=_WATCH, allow_leading_hyphen=True)] = None
+    on_alarm: Annotated[str | None, Parameter(metavar="COMMAND", group=_WATCH, allow_leading_hyphen=True)] = None
     """Command to run for each alarm, which it reads from standard input or $HARNESS_ALARM_FILE."""
 
-    hook: Annotated[Words, Parameter(group=_WATCH)] = None
+    hook: Annotated[Words, Parameter(metavar="TARGET...", group=_WATCH)] = None
     """Where to send alarms: a URL of Slack, Teams, Mattermost or a program of yours, `mail:smtp://HOST?to=ADDRESS`,
     `github:OWNER/REPOSITORY`, `github-status:OWNER/REPOSITORY`; `FORM:URL` names the form, `$NAME` a variable."""
 
-    results_url: Annotated[str | None, Parameter(group=_WATCH)] = None
+    results_url: Annotated[str | None, Parameter(metavar="URL", group=_WATCH)] = None
     """Address under which others see the folder of results, for links in messages."""
 
-    diff_url: Annotated[str | None, Parameter(group=_WATCH)] = None
+    diff_url: Annotated[str | None, Parameter(metavar="URL", group=_WATCH)] = None
     """Page of the difference between two commits, with `{before}` and `{after}` (default: by the remote's URL)."""
 
     test_hook: Annotated[bool | None, Parameter(group=_WATCH, negative="")] = None

@@ -41,6 +41,7 @@ class Option:
         leading_hyphen: Whether the value may begin with a hyphen.
         in_specifications: Whether `default_args` of a specification may set it. A file from somebody else says what to
             measure, and how: not where results go, which files are touched or what else runs.
+        value: What `--help` calls the value: `SECONDS`; None calls it by its type.
         of_device: Whether it asks to do something to each device: refused where the platform does not name it
             (`Adjustable`). Defaults, saved ones and variables count where the platform can.
     """
@@ -56,6 +57,7 @@ class Option:
     leading_hyphen: bool = False
     in_specifications: bool = True
     of_device: bool = False
+    value: str | None = None
 
 
 class PlugInOptions(Protocol):
@@ -103,6 +105,17 @@ class DeclaredOption:
         if self.bare_type is not bool or self.default is False:
             return ()
         return tuple(f"--no-{flag[2:]}" for flag in self.flags if flag.startswith("--"))
+
+    @property
+    def shown_default(self) -> str:
+        """Default as `--help` shows it; empty where there is none, or one that needs no words."""
+        field = next(field for field in dataclasses.fields(self.owner) if field.name == self.name)
+        made = field.default_factory() if field.default_factory is not dataclasses.MISSING else self.default
+        if made is None or made is False or made is True or not made:
+            return ""
+        if isinstance(made, Path):
+            return str(made).replace(str(Path.home()), "~", 1)
+        return f"{made:g}" if isinstance(made, float) else str(made)
 
     @property
     def flag(self) -> str:

@@ -67,6 +67,7 @@ class Settings:
             parse=parsing.parse_files,
             saved=False,
             in_specifications=False,
+            value="SPEC",
         ),
     ] = ()
     only: Annotated[
@@ -75,10 +76,12 @@ class Settings:
             "Keep the benchmarks whose name (`model/identifier`) matches one of these patterns: `*q8*`, or "
             "`tag:nightly`, `model:mv2`, and any axis of the matrix: `backend:xnnpack_*`.",
             WHAT,
+            value="PATTERN",
         ),
     ] = ()
     skip: Annotated[
-        tuple[str, ...], Option("Leave out the benchmarks whose name matches one of these patterns.", WHAT)
+        tuple[str, ...],
+        Option("Leave out the benchmarks whose name matches one of these patterns.", WHAT, value="PATTERN"),
     ] = ()
     benchmark_digest: Annotated[
         tuple[str, ...],
@@ -89,6 +92,7 @@ class Settings:
             parse=parsing.split_words,
             saved=False,
             in_specifications=False,
+            value="DIGEST",
         ),
     ] = ()
     build_digest: Annotated[
@@ -99,10 +103,11 @@ class Settings:
             parse=parsing.split_words,
             saved=False,
             in_specifications=False,
+            value="DIGEST",
         ),
     ] = ()
     framework: Annotated[
-        str | None, Option("Framework, where the specification names none.", WHAT, inspecting=True)
+        str | None, Option("Framework, where the specification names none.", WHAT, inspecting=True, value="NAME")
     ] = None
     program: Annotated[
         dict[str, Path],
@@ -114,6 +119,7 @@ class Settings:
             words=True,
             inspecting=True,
             in_specifications=False,
+            value="PROGRAM",
         ),
     ] = field(default_factory=dict)
     later: Annotated[
@@ -136,6 +142,7 @@ class Settings:
             "Kind of device: `host` is this machine, `android` the phones that adb sees.",
             WHERE,
             flags=("-p", "--platform"),
+            value="NAME",
         ),
     ] = DEFAULT_PLATFORM
     devices: Annotated[
@@ -146,13 +153,18 @@ class Settings:
             flags=("-d", "--devices", "--device"),
             parse=parsing.parse_devices,
             saved=False,
+            value="DEVICE",
         ),
     ] = ()
-    excluded_devices: Annotated[tuple[str, ...], Option("Devices never to use.", WHERE, parse=parsing.split_words)] = ()
+    excluded_devices: Annotated[
+        tuple[str, ...], Option("Devices never to use.", WHERE, parse=parsing.split_words, value="DEVICE")
+    ] = ()
     spread: Annotated[
         bool, Option("Measure each benchmark once, on whichever device is free, and not on every device.", WHERE)
     ] = False
-    platform_sig: Annotated[str | None, Option("Name to report for this machine.", WHERE, of_device=True)] = None
+    platform_sig: Annotated[
+        str | None, Option("Name to report for this machine.", WHERE, of_device=True, value="NAME")
+    ] = None
     cpus: Annotated[
         tuple[int, ...] | parsing.CpuKind | None,
         Option(
@@ -160,13 +172,18 @@ class Settings:
             WHERE,
             parse=parsing.parse_cpus,
             words=False,
+            value="CPUS",
         ),
     ] = None
-    lock_timeout: Annotated[Pause, Option("Seconds to wait while another job holds the device.", WHERE)] = 600.0
-    return_timeout: Annotated[Pause, Option("Seconds to wait for a device that is away or not usable yet.", WHERE)] = (
-        300.0
+    lock_timeout: Annotated[
+        Pause, Option("Seconds to wait while another job holds the device.", WHERE, value="SECONDS")
+    ] = 600.0
+    return_timeout: Annotated[
+        Pause, Option("Seconds to wait for a device that is away or not usable yet.", WHERE, value="SECONDS")
+    ] = 300.0
+    cool_timeout: Annotated[Pause, Option("Seconds to wait for a device that is too warm.", WHERE, value="SECONDS")] = (
+        900.0
     )
-    cool_timeout: Annotated[Pause, Option("Seconds to wait for a device that is too warm.", WHERE)] = 900.0
 
     submodules: Annotated[
         tuple[str, ...] | None,
@@ -174,6 +191,7 @@ class Settings:
             "Submodules to check out for a build, by their paths, or `all` or `none` (default: those that the recipe "
             "needs).",
             HOW,
+            value="PATH",
         ),
     ] = None
     same_host: Annotated[
@@ -181,14 +199,17 @@ class Settings:
         Option("Do not build the next commit while measuring (default: on for host, off for phones).", HOW),
     ] = None
     timeout: Annotated[
-        Limit | None, Option("Seconds that a program may take, where the specification does not say.", HOW)
+        Limit | None,
+        Option("Seconds that a program may take, where the specification does not say.", HOW, value="SECONDS"),
     ] = None
     cooldown: Annotated[
-        Pause | None, Option("Seconds between benchmarks, where the specification does not say.", HOW)
+        Pause | None, Option("Seconds between benchmarks, where the specification does not say.", HOW, value="SECONDS")
     ] = None
     env: Annotated[
         dict[str, str],
-        Option("Variables for every program: `A=1 B=2`.", HOW, parse=parsing.parse_pairs, words=True),
+        Option(
+            "Variables for every program: `A=1 B=2`.", HOW, parse=parsing.parse_pairs, words=True, value="NAME=VALUE"
+        ),
     ] = field(default_factory=dict)
     string_map: Annotated[
         dict[str, Scalar],
@@ -198,10 +219,11 @@ class Settings:
             parse=parsing.parse_string_map,
             words=False,
             inspecting=True,
+            value="JSON",
         ),
     ] = field(default_factory=dict)
     command_args: Annotated[
-        str, Option("Text appended to each command that starts the program.", HOW, leading_hyphen=True)
+        str, Option("Text appended to each command that starts the program.", HOW, leading_hyphen=True, value="TEXT")
     ] = ""
     precision: Annotated[
         float | None,
@@ -210,6 +232,7 @@ class Settings:
             "0.02, within the time limit; `none` adds none). Comparisons: add pairs after the verdict (default: none).",
             HOW,
             parse=parsing.parse_precision,
+            value="FRACTION",
         ),
     ] = None
     operators: Annotated[
@@ -221,6 +244,7 @@ class Settings:
             "FAI-PEP's: append `--backend NAME` to each command that starts the program.",
             HOW,
             parse=parsing.parse_optional_text,
+            value="NAME",
         ),
     ] = None
 
@@ -231,11 +255,17 @@ class Settings:
             REPORT,
             inspecting=True,
             in_specifications=False,
+            value="FOLDER",
         ),
     ] = field(default_factory=default_results)
     simple_local_reporter: Annotated[
         Path | None,
-        Option("Folder for one line of JSON per benchmark, without history.", REPORT, in_specifications=False),
+        Option(
+            "Folder for one line of JSON per benchmark, without history.",
+            REPORT,
+            in_specifications=False,
+            value="FOLDER",
+        ),
     ] = None
     screen_reporter: Annotated[bool, Option("Show the table at the end.", REPORT)] = True
     simple_screen_reporter: Annotated[
@@ -249,6 +279,7 @@ class Settings:
             REPORT,
             inspecting=True,
             in_specifications=False,
+            value="URL",
         ),
     ] = None
     reporters: Annotated[
@@ -260,12 +291,18 @@ class Settings:
             parse=parsing.parse_reporters,
             words=True,
             in_specifications=False,
+            value="NAME",
         ),
     ] = field(default_factory=dict)
-    user: Annotated[str | None, Option("User who ran it; reported.", REPORT, flags=("--user", "--user-string"))] = None
-    user_identifier: Annotated[str | None, Option("A number or word of your own; reported.", REPORT)] = None
+    user: Annotated[
+        str | None, Option("User who ran it; reported.", REPORT, flags=("--user", "--user-string"), value="NAME")
+    ] = None
+    user_identifier: Annotated[str | None, Option("A number or word of your own; reported.", REPORT, value="TEXT")] = (
+        None
+    )
     run_type: Annotated[
-        str, Option("FAI-PEP's kind of run; reported.", REPORT, choices=("benchmark", "verify", "regress"))
+        str,
+        Option("FAI-PEP's kind of run; reported.", REPORT, choices=("benchmark", "verify", "regress"), value="KIND"),
     ] = "benchmark"
     regressed_types: Annotated[
         tuple[str, ...],
@@ -275,17 +312,28 @@ class Settings:
             REPORT,
             parse=parsing.parse_metric_names,
             saved=False,
+            value="METRIC",
         ),
     ] = ()
 
     model_cache: Annotated[
-        Path, Option("Folder of downloaded and exported models.", FILES, inspecting=True, in_specifications=False)
+        Path,
+        Option(
+            "Folder of downloaded and exported models.", FILES, inspecting=True, in_specifications=False, value="FOLDER"
+        ),
     ] = field(default_factory=lambda: default_cache() / "models")
     cache_dir: Annotated[
-        Path, Option("Folder of everything that can be made again.", FILES, inspecting=True, in_specifications=False)
+        Path,
+        Option(
+            "Folder of everything that can be made again.",
+            FILES,
+            inspecting=True,
+            in_specifications=False,
+            value="FOLDER",
+        ),
     ] = field(default_factory=default_cache)
     root_model_dir: Annotated[
-        Path | None, Option("Folder that `//` locations are relative to.", FILES, inspecting=True)
+        Path | None, Option("Folder that `//` locations are relative to.", FILES, inspecting=True, value="FOLDER")
     ] = None
     force_export: Annotated[
         bool, Option("Export again, even where the cache has the program.", FILES, inspecting=True)

@@ -21,12 +21,15 @@ class AndroidOptions:
     heading: ClassVar[str] = "On Android phones"
 
     android_dir: Annotated[
-        str, Option("Folder on the phone under which ours is made; nothing beside it is touched.")
+        str, Option("Folder on the phone under which ours is made; nothing beside it is touched.", value="FOLDER")
     ] = "/data/local/tmp"
     adb_server: Annotated[
         str | None,
         Option(
-            "`HOST:PORT` of the adb server (default: that of adb itself).", inspecting=True, in_specifications=False
+            "`HOST:PORT` of the adb server (default: that of adb itself).",
+            inspecting=True,
+            in_specifications=False,
+            value="HOST:PORT",
         ),
     ] = None
     reboot: Annotated[bool, Option("Restart each phone before it is measured on.", of_device=True)] = False
@@ -35,6 +38,7 @@ class AndroidOptions:
         Option(
             "Fix the clocks of a rooted phone: `max`, `mid`, `min`, or a frequency in kHz; restored afterwards.",
             of_device=True,
+            value="FREQUENCY",
         ),
     ] = None
     wipe_cache: Annotated[
@@ -54,6 +58,7 @@ class AndroidOptions:
             "State of the screen while measuring; `keep` switches it on where the phone is reached over the network, "
             "and would sleep.",
             of_device=True,
+            value="STATE",
         ),
     ] = "keep"
     override: Annotated[
@@ -63,19 +68,28 @@ class AndroidOptions:
             "`thermal-status`, or `fixed-performance` to leave that mode alone.",
             parse=parsing.split_words,
             of_device=True,
+            value="CONDITION",
         ),
     ] = ()
     min_battery: Annotated[
-        Percent, Option("Least charge in percent of a phone that runs on its battery.", of_device=True)
+        Percent, Option("Least charge in percent of a phone that runs on its battery.", of_device=True, value="PERCENT")
     ] = 30.0
     min_battery_charging: Annotated[
-        Percent, Option("Least charge in percent of a phone that is plugged in.", of_device=True)
+        Percent, Option("Least charge in percent of a phone that is plugged in.", of_device=True, value="PERCENT")
     ] = 10.0
     max_skin: Annotated[
         Celsius | None,
-        Option("Degrees Celsius below which its skin must be (default: its own limit, else 38).", of_device=True),
+        Option(
+            "Degrees Celsius below which its skin must be (default: its own limit, else 38).",
+            of_device=True,
+            value="CELSIUS",
+        ),
     ] = None
     max_battery_temperature: Annotated[
         Celsius,
-        Option("Degrees Celsius below which its battery must be, where no skin sensor can be read.", of_device=True),
+        Option(
+            "Degrees Celsius below which its battery must be, where no skin sensor can be read.",
+            of_device=True,
+            value="CELSIUS",
+        ),
     ] = 40.0

@@ -297,7 +297,7 @@ def test_the_help_shows_the_options_of_a_third_party_without_importing_its_plug_
     done = project.harness("run", "--help", PYTHONPATH=str(third_party))
     assert done.code == 0, done.stderr
     heading = done.stdout.index("On the work bench")
-    assert heading < done.stdout.index("--bench-niceness") < done.stdout.index("Niceness of programs.")
+    assert heading < done.stdout.index("--bench-niceness") < done.stdout.index("Niceness of programs (default: 3).")
 
 
 @pytest.mark.slow

@@ -208,7 +208,7 @@ def with_layouts(side: Side, count: int) -> Side:
         if not isinstance(framework, LayoutLinking):
             raise BuildFailed(
                 f"the installed runner of {framework.name} cannot be linked in other layouts",
-                hint="name commits to build by a recipe that can (docs/plug-ins.md), or leave out --layouts",
+                hint="name commits to build by a recipe that reads HARNESS_LAYOUT_SEED, or leave out --layouts",
             )
         return framework.link_layouts(build, count, progress)
 

@@ -188,5 +188,7 @@ def _open(hook: Hook, environment: Mapping[str, str], reports: AlarmReports | No
         if channel is not None:
             return MessageChannel(hook, channel, reports, variables.read)
     if hook.form is not None:
-        raise UsageError(f"the form {hook.form} does not take this target", hint="see `docs/watching.md`")
+        raise UsageError(
+            f"the form {hook.form} does not take this target", hint="`harness watch --help` lists the forms of --hook"
+        )
     return webhook_channel(hook.target, environment, hook.name)

@@ -1,0 +1,94 @@
+"""Examples at the end of each command's `--help`. They need an installed harness and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+GENERAL: Final = (
+    ("harness mv2", "measure a built-in model, and show a table"),
+    ("harness my.json", "measure a specification of your own"),
+    ("harness list", "what is built in: models, lists, recipes, platforms, ..."),
+    ("harness run --help", "every flag of a measurement (`run` may be left out)"),
+)
+"""Examples of `harness --help`."""
+
+OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
+    "run": (
+        ("harness mv2 --only '*q8*'", "a part of a built-in model"),
+        ("harness run my.json -p android -d all", "your own, on every phone"),
+        ("harness mv2 --reporter html=mv2.html", "with a page"),
+        ("harness mv2 --dry-run", "show the plan and stop"),
+    ),
+    "compare": (
+        ("harness compare mv2 --source releases:executorch --control 1.5.0", "a release with the newest one"),
+        ("harness compare mv2 --repo-dir executorch --control main --treatment my-branch", "two commits"),
+        ("harness compare my.json --control-program old --treatment-program new", "two programs"),
+    ),
+    "watch": (
+        ("harness watch nightly --repo-dir executorch --branch main", "compare what is new, and exit"),
+        ("harness watch nightly --repo-dir executorch --interval 3600", "poll every hour"),
+        ("harness watch nightly --hook '$SLACK_HOOK' --test-hook", "try where alarms are sent"),
+    ),
+    "bisect": (
+        ("harness bisect mv2 --repo-dir executorch --good v1.4.1 --bad main", "search between two commits"),
+        ("harness bisect mv2 --source releases:executorch --good 1.4.0 --bad 1.5.1", "between two releases"),
+    ),
+    "self-check": (
+        ("harness self-check", "five minutes, needs no torch"),
+        ("harness self-check mv2 --minutes 10", "with a model, and more time"),
+    ),
+    "list": (
+        ("harness list", "everything that can be named"),
+        ("harness list recipes", "one section"),
+        ("harness list --json", "for programs"),
+    ),
+    "status": (
+        ("harness status", "state of the watcher of these results"),
+        ("harness status --state watch.db --json", "another one, for programs"),
+    ),
+    "alarms": (
+        ("harness alarms", "those that are open"),
+        ("harness alarms close 3f2a --reason 'slower on purpose'", "close one, or all of a commit"),
+    ),
+    "builds": (
+        ("harness builds", "every runner that was built"),
+        ("harness builds prune --keep-mib 2000", "keep the most recently used ones"),
+    ),
+    "devices": (
+        ("harness devices", "this machine and the phones"),
+        ("harness devices -p android --json", "phones only, for programs"),
+    ),
+    "doctor": (("harness doctor", "what is installed, what is missing, and how to get it"),),
+    "export": (
+        ("harness export mv2 --recipe xnnpack_q8 -o mv2_q8.pte", "a definition, lowered by a recipe"),
+        ("harness export my.json -o exported", "all models of a specification"),
+    ),
+    "init": (("harness init", "answer a few questions at a terminal"),),
+    "report": (
+        ("harness report", "the latest results"),
+        ("harness report results/vm", "those in a folder again"),
+        ("harness report --flush", "send what a remote reporter could not deliver"),
+    ),
+    "schema": (("harness schema > specification.schema.json", "for an editor"),),
+    "validate": (
+        ("harness validate my.json", "all problems of a file at once"),
+        ("harness validate specifications", "every file in a folder"),
+    ),
+}
+"""Examples of each command."""
+
+
+def format_examples(examples: Sequence[tuple[str, str]]) -> str:
+    """Return the end of a help text: each example, and what it is for below it where it is long."""
+    short = [command for command, _ in examples if len(command) <= _SHORT]
+    width = max(map(len, short), default=0)
+    lines = (
+        f"  {command:<{width}}  {purpose}" if len(command) <= _SHORT else f"  {command}\n      {purpose}"
+        for command, purpose in examples
+    )
+    return "Examples:\n" + "\n".join(lines)
+
+
+_SHORT: Final = 44
+"""Characters of an example that leave room for its purpose on the same line."""
