@@ -44,7 +44,7 @@ def accepted_flags(command: str) -> set[str]:
 def test_run_shows_no_flags_of_comparisons_and_accepts_them() -> None:
     compared = shown_flags("compare") - shown_flags("run")
     assert {"--control", "--margin", "--pairs", "--self-check", "--ab-testing"} <= compared
-    assert compared - {"--from"} <= accepted_flags("run")
+    assert compared - {"--from", "--json"} <= accepted_flags("run")
     assert {f"--{name.replace('_', '-')}" for name in ONE_COMMIT} <= shown_flags("run")
 
 
