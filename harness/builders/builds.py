@@ -126,7 +126,7 @@ def build_commit(
                 layout=layout,
             )
             if layout is not None:
-                _check_layout(workdir.programs / layout_name(layout), recipe)
+                _check_layout(workdir.programs / layout_name(layout), workdir.program, recipe)
         if isinstance(source, PackageSource):
             return BuildDetails()  # what a recipe compiles beside a package are not the package's options
         return BuildDetails(
@@ -140,16 +140,21 @@ def build_commit(
     return cache.get_or_build(key, make, progress=progress, flags=flags, commit_time=commit.time)
 
 
-def _check_layout(program: Path, recipe: Recipe) -> None:
+def _check_layout(program: Path, ordinary: Path, recipe: Recipe) -> None:
     """Make the runner in another layout executable.
 
     Raises:
-        BuildFailed: The recipe wrote none.
+        BuildFailed: The recipe wrote none, or the same bytes as without a layout.
     """
     if not program.is_file():
         raise BuildFailed(
             f"recipe {recipe.name} names HARNESS_LAYOUT_SEED, and wrote no runner when it was set",
             hint="it must link again and write the program to its second argument",
+        )
+    if program.read_bytes() == ordinary.read_bytes():
+        raise BuildFailed(
+            f"recipe {recipe.name} links the same program in every layout",
+            hint="the order of objects must follow from HARNESS_LAYOUT_SEED: see docs/plug-ins.md",
         )
     program.chmod(program.stat().st_mode | 0o500)
 

@@ -46,6 +46,8 @@ def self_check(
     from harness.flows.measure.workload import load_workload
 
     settings = arguments.resolve_settings(run_flags, files)
+    if settings.dry_run:
+        raise UsageError("a self-check has no plan to show", hint="`harness run --dry-run` shows the benchmarks")
     if not settings.benchmark_file:
         is_host = is_local(plugins.platform(settings.platform, settings))
         file = sensitivity.built_in_specification(settings.platform, is_host=is_host)

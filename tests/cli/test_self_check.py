@@ -44,3 +44,9 @@ def test_the_built_in_benchmark_is_for_this_machine(project: Project) -> None:
 
 def test_a_self_check_takes_some_time(project: Project) -> None:
     assert project.harness("self-check", "--minutes", "0").code == 2
+
+
+def test_a_self_check_has_no_plan(project: Project) -> None:
+    done = project.harness("self-check", "--dry-run")
+    assert done.code == 2
+    assert "no plan to show" in done.stderr

@@ -16,7 +16,7 @@ from harness.core.build import Build
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
 from harness.files.digests import sha256_of_file, sha256_of_folder, sha256_of_texts
-from harness.files.programs import layout_name
+from harness.files.programs import RUNNER, layout_name
 
 SOURCES: Final = Path(__file__).parents[1] / "native"
 
@@ -100,7 +100,7 @@ def link_layouts(build: Build, count: int, cache_dir: Path, progress: Progress) 
         )
     flags = {**build.flags, "layouts": str(count), "permute_link": sha256_of_file(_PERMUTE_LINK)}
     digest = sha256_of_texts(flags)
-    program = runner_path(cache_dir, digest)
+    program = runner_path(cache_dir, digest).with_name(RUNNER)  # as long a name as those of layouts
     names = [layout_name(number) for number in range(1, count + 1)]
 
     def make(folder: Path, log: Path) -> Path:

@@ -19,6 +19,7 @@ from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
+from harness.files.programs import select_layout
 from harness.testing.progress import RecordedProgress
 from tests.frameworks.executorch.scripts import script
 
@@ -140,3 +141,24 @@ def test_an_unwritable_path_is_named(tmp_path: Path, progress: Progress) -> None
     with pytest.raises(BuildFailed, match="cannot be kept in") as caught:
         native_build(tmp_path, progress)
     assert "--cache-dir" in (caught.value.hint or "")
+
+
+@pytest.mark.slow
+def test_layouts_of_the_native_runner_are_other_links_that_start(
+    native: Build, runner_cache: Path, progress: RecordedProgress
+) -> None:
+    build = native_runner.link_layouts(native, 1, runner_cache, progress)
+    ordinary, layout = (select_layout(build, number).programs["program"] for number in (0, 1))
+    assert ordinary.read_bytes() != layout.read_bytes()
+    assert len(str(ordinary)) == len(str(layout))
+    assert shell.run(Command((str(layout), "--help"))).ok
+    progress.tasks.clear()
+    assert native_runner.link_layouts(native, 1, runner_cache, progress) == build
+    assert progress.tasks == []
+
+
+@pytest.mark.slow
+def test_another_runner_has_no_layouts(native: Build, runner_cache: Path, progress: RecordedProgress) -> None:
+    other = native.model_copy(update={"recipe": "python", "digest": "other"})
+    with pytest.raises(BuildFailed, match="python runner cannot be linked"):
+        native_runner.link_layouts(other, 1, runner_cache, progress)
