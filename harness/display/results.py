@@ -23,6 +23,8 @@ from harness.presentation.verdicts import separate_comparisons
 _OPERATORS: Final = 5
 """Operators that are listed for each benchmark; pages list all."""
 
+_IN_FULL: Final = "`-v` shows every note in full"
+
 
 def show_results(results: Sequence[Result], console: Console, *, verbose: bool = False) -> None:
     """Show comparisons, most severe first, and then measurements. In a pipe nothing is folded or cut.
@@ -73,6 +75,8 @@ def _show_measurements(section: MeasurementSection, console: Console, *, verbose
         _show_muted(sentence, console)
     for line in section.remarks if verbose else section.folded_remarks:
         print_line(line, console)
+    if not verbose and any(result.notes for result in section.results if result.ok):
+        _show_muted(_IN_FULL, console)
 
 
 def _show_muted(sentence: str, console: Console) -> None:

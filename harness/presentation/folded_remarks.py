@@ -35,18 +35,13 @@ _IN_TABLE: Final = frozenset({"noisy"})
 
 _NAMED: Final = 3
 
-_IN_FULL: Final = "`-v` shows every note in full"
-
 
 def fold_remarks(results: Sequence[Result]) -> list[Line]:
     """Return a line for each cause, with failures and doubts first, each with what to do about it."""
     labels = label_results(results)
     lines = [*_fold_failures(results, labels), *_fold_notes(results, labels, trust=False)]
     quiet = [*_fold_notes(results, labels, trust=True), *_list_imprecise(results, labels)]
-    lines += [*quiet, *list_unequal_exports(results)]
-    if any(not result.trusted or result.notes for result in results if result.ok):
-        lines.append(Line.of(Span(_IN_FULL, Tone.MUTED)))
-    return lines
+    return [*lines, *quiet, *list_unequal_exports(results)]
 
 
 def _fold_failures(results: Sequence[Result], labels: Sequence[str]) -> Iterator[Line]:

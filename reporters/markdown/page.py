@@ -125,7 +125,10 @@ def _measurements(section: MeasurementSection) -> Iterator[Ranked]:
     yield from _titled_table(section.operators, _OPERATORS)
     if section.coverage:
         yield Ranked(_lines([f"- {escape(sentence)}" for sentence in section.coverage]), _METRICS)
-    yield from _remarks([line.text for line in section.remarks])
+    causes, whole = ([line.text for line in lines] for lines in (section.folded_remarks, section.remarks))
+    yield from _remarks(causes)
+    if whole != causes:
+        yield Ranked(_fold(_lines([f"- {escape(text)}" for text in whole]), "all notes in full"), _FOLDED_REMARKS)
 
 
 def _titled_table(table: TitledTable, importance: float) -> Iterator[Ranked]:
