@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
@@ -14,7 +15,7 @@ from harness.commands import from_flags
 from harness.config import arguments, flags, parsing
 from harness.config.built_in import locate_specification
 from harness.config.flags import Words
-from harness.core.errors import ExitCode, UsageError
+from harness.core.errors import ExitCode, UsageError, most_severe
 
 if TYPE_CHECKING:
     from harness.config.flags import InspectFlags
@@ -259,6 +260,7 @@ def report(
     /,
     *,
     reporter: Annotated[Words, Parameter(metavar="NAME...", negative="")] = None,
+    against: Annotated[str | None, Parameter(metavar="LAST|FOLDER")] = None,
     export: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     samples: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     only: Annotated[Words, Parameter(metavar="PATTERN...")] = None,
@@ -274,6 +276,8 @@ def report(
     Args:
         path: A result, or a folder of results, to show again; LAST for those of the last run.
         reporter: Give the results to these reporters, `NAME` or `NAME=ARGUMENT`, as a run does.
+        against: Show the results (default: of the last run) beside earlier ones: LAST, the last ones of each benchmark
+            before, or those of a folder. Medians, ranges over launches and differences; no verdict.
         export: Write the results into a table: FILE.csv, FILE.parquet or FILE.json.
         samples: Export one row per sample, instead of one per result and metric.
         only: Keep the results whose name (`model/identifier`) matches one of these patterns, or `model:mv2`, or any
@@ -293,31 +297,49 @@ def report(
     if path is not None and str(path) == "LAST" and not path.exists():
         path, selection = None, dataclasses.replace(selection, last_run=True)
     selects = path is not None or selection != EVERYTHING
-    if json and (flush or reporter or export):
-        raise UsageError("--json lists results, and does nothing else", hint="leave the other arguments out")
-    if flush and (selects or reporter or export):
-        raise UsageError("--flush sends everything that waits", hint="leave the other arguments out")
+    writes = tuple(name for name, given in {"--reporter": reporter, "--export": export}.items() if given)
+    _reject_contradictions(writes, flush=flush, json=json, against=against, selects=selects)
     if samples and export is None:
         raise UsageError("--samples without --export", hint="harness report --export samples.csv --samples")
-    if flush:
+    if flush or writes:
+        if reporter:
+            named = cast("dict[str, str]", parsing.parse_reporters(reporter))
+            settings = dataclasses.replace(settings, reporters=named)
         with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
-            return reports.flush(settings, shown)
-    if reporter:
-        settings = dataclasses.replace(settings, reporters=cast("dict[str, str]", parsing.parse_reporters(reporter)))
-        with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
-            code = reports.render(path, settings, selection, shown)
-        if export is None:
-            return code
-    if export is not None:
-        from harness.flows.inspect import table_export
+            if flush:
+                return reports.flush(settings, shown)
+            codes = [reports.render(path, settings, selection, shown)] if reporter else []
+            if export is not None:
+                from harness.flows.inspect import table_export
 
-        with display.open_display(quiet=settings.quiet) as shown:
-            return table_export.export_stored(path, settings, selection, export, shown, samples=samples)
+                codes.append(table_export.export_stored(path, settings, selection, export, shown, samples=samples))
+            return most_severe(codes)
+    console = display.open_console()
+    if against is not None:
+        from harness.flows.inspect.against import show_differences
+
+        return show_differences(path, against, settings, selection, console, as_json=json)
     if json:
-        return reports.describe(path, settings, selection, display.open_console())
-    if path is not None or selection.last_run:
-        return reports.show(path, settings, display.open_console(), selection)
-    return reports.latest(settings, display.open_console(), selection)
+        return reports.describe(path, settings, selection, console)
+    shows = path is not None or selection.last_run
+    return reports.show(path, settings, console, selection) if shows else reports.latest(settings, console, selection)
+
+
+def _reject_contradictions(
+    writes: Sequence[str], *, flush: bool, json: bool, against: str | None, selects: bool
+) -> None:
+    """Reject flags of `harness report` that exclude one another.
+
+    Raises:
+        UsageError: There are some.
+    """
+    hint = "leave one of them out"
+    if flush and (selects or writes or json or against is not None):
+        raise UsageError("--flush sends everything that waits, and does nothing else", hint=hint)
+    if json and writes:
+        raise UsageError(f"--json beside {writes[0]}", hint=hint)
+    if against is not None and writes:
+        raise UsageError(f"--against beside {writes[0]}: it shows a table", hint=hint)
 
 
 def builds(

@@ -12,6 +12,7 @@ from harness.core.result import Outcome, Result
 from harness.core.scalars import Scalar
 from harness.core.self_check import SelfCheck
 from harness.core.values import Value
+from harness.presentation.differences import ResultDifference
 
 DOCUMENT_VERSION: Final = "1.0"
 """Version of each document here. Its first number is raised when a field changes its meaning or goes away, else the
@@ -82,6 +83,18 @@ class ReportDocument(Document):
 
     results: tuple[ListedResult, ...]
     unreadable: tuple[str, ...] = ()
+
+
+class DifferencesDocument(Document):
+    """`harness report --against LAST --json`: stored results beside earlier ones; nothing is decided.
+
+    Attributes:
+        differences: One for each benchmark and device.
+        caution: What such a comparison cannot know.
+    """
+
+    differences: tuple[ResultDifference, ...]
+    caution: str
 
 
 class ComparisonDocument(Document):

@@ -17,7 +17,7 @@ MV2 = "specifications/models/mv2.json"
     [
         (("compare", "--from", "results", "-b", "spec.json"), "--benchmark-file beside --from"),
         (("compare", "--from", "results", "--only", "a"), "--only beside --from"),
-        (("compare", "--from", "results", "--reporter", "html"), "--reporter beside --from"),
+        (("compare", "--from", "results", "--timeout", "9"), "--timeout beside --from"),
         (("compare", "--from", "results", "--metric", "x"), "--metric beside --from"),
         (("compare", "--from", "results", "--self_check"), "--self-check beside --from"),
         (("compare", "--from", "results", "--resume"), "--resume beside --from"),

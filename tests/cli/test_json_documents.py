@@ -167,7 +167,7 @@ def test_a_verdict_is_in_the_document_and_in_the_exit_code(
 
 
 def test_json_stands_alone(here: Surroundings, capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (("report", "--export", "x.csv"), ("report", "--flush"), ("compare", str(here.spec), "--self-check")):
+    for words in (("report", "--export", "x.csv"), ("compare", str(here.spec), "--self-check")):
         assert _run(*words) == 2
         captured = capsys.readouterr()
         assert captured.out == ""

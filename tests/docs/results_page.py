@@ -12,6 +12,7 @@ from typing import Any
 from harness.core.values import Value
 from harness.flows.inspect.status import WatchStatus
 from harness.presentation import documents
+from harness.presentation.differences import MeasuredLevel, ResultDifference
 from harness.specification.schema import DescribedSchema, result_schema
 from harness.store.rows import BenchmarkRow, MetricRow, SampleSeries
 
@@ -22,7 +23,8 @@ _DOCUMENTS = [
     kind for kind in vars(documents).values() if isinstance(kind, type) and kind.__module__ == documents.__name__
 ]
 ROWS: dict[str, type[Value]] = {
-    row.__name__: row for row in (BenchmarkRow, MetricRow, SampleSeries, WatchStatus, *_DOCUMENTS)
+    row.__name__: row
+    for row in (BenchmarkRow, MetricRow, SampleSeries, WatchStatus, ResultDifference, MeasuredLevel, *_DOCUMENTS)
 }
 
 Schema = dict[str, Any]  # JSON Schema is what it likes to be

@@ -1,0 +1,211 @@
+"""Differences between stored results: arithmetic on what was measured at two times, and what else differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Final
+
+from harness.core.metric import Metric, convert, main_metric
+from harness.core.result import Result
+from harness.core.values import Value
+from harness.presentation.numbers import format_change, format_quantity
+from harness.presentation.tables import Column, make_cells
+
+WHAT_IS_UNKNOWN: Final = (
+    "Descriptive only, no verdict: the two were measured at different times, and load, temperature, clock frequency "
+    "and the place of the program in memory may have differed. `harness compare` decides whether one is slower."
+)
+"""What such a comparison cannot know."""
+
+
+class MeasuredLevel(Value):
+    """Level of a metric in one result, in the unit of the difference.
+
+    Attributes:
+        uid: Identifier of the result.
+        started: Unix seconds.
+        median: Median of all samples.
+        low: Smallest median of a launch; null where single samples are not known.
+        high: Largest median of a launch.
+        launches: Number of launches with samples.
+        trusted: Whether nothing speaks against the numbers.
+    """
+
+    uid: str
+    started: float
+    median: float
+    low: float | None
+    high: float | None
+    launches: int
+    trusted: bool
+
+
+class ResultDifference(Value):
+    """One benchmark on one device, now and at an earlier time.
+
+    Attributes:
+        model: Model name.
+        identifier: The benchmark's name within the model.
+        device: Name of the device, now.
+        metric: Name of the main metric, now; null where there is no number.
+        unit: Its unit, now.
+        earlier: The earlier level; null where there is none.
+        now: The present level; null where there is none.
+        relative_change: Change of the median; 0.02 is 2 % more. Null without both.
+        unlike: What is known to differ besides the time, in words; and why a level is missing.
+    """
+
+    model: str
+    identifier: str
+    device: str | None
+    metric: str | None
+    unit: str | None
+    earlier: MeasuredLevel | None
+    now: MeasuredLevel | None
+    relative_change: float | None
+    unlike: tuple[str, ...]
+
+
+def describe_difference(earlier: Result | None, now: Result) -> ResultDifference:
+    """Return the difference of the main metric between two results of one benchmark.
+
+    Args:
+        earlier: The earlier result; None where there is none.
+        now: The present result.
+    """
+    metric = main_metric(now.metrics) if now.ok else None
+    unit = metric.unit if metric is not None else ""
+    level_now = _level(now, metric, unit)
+    before = earlier.metric(metric.name) if earlier is not None and earlier.ok and metric is not None else None
+    level_earlier = _level(earlier, before, unit) if earlier is not None else None
+    both = level_now is not None and level_earlier is not None and level_earlier.median != 0
+    return ResultDifference(
+        model=now.benchmark.model,
+        identifier=now.benchmark.identifier,
+        device=now.device.name if now.device is not None else None,
+        metric=metric.name if metric is not None else None,
+        unit=metric.unit if metric is not None else None,
+        earlier=level_earlier,
+        now=level_now,
+        relative_change=level_now.median / level_earlier.median - 1
+        if both and level_now is not None and level_earlier is not None
+        else None,
+        unlike=tuple(_find_unlike(earlier, now, before)),
+    )
+
+
+def build_columns(differences: Sequence[ResultDifference]) -> list[Column]:
+    """Return the columns of a table of differences; changes of what cannot be compared are not shown as numbers."""
+    titles = [f"{difference.model}/{difference.identifier}" for difference in differences]
+    metrics = [difference.metric or "" for difference in differences]
+    changes = [
+        "" if difference.relative_change is None else format_change(difference.relative_change)
+        for difference in differences
+    ]
+    return [
+        Column("benchmark", make_cells(titles)),
+        Column("device", make_cells([difference.device or "" for difference in differences]), distinguishing=True),
+        Column("metric", make_cells(metrics), weight=50, distinguishing=True),
+        Column("earlier", make_cells(_format_levels(differences, "earlier")), right=True),
+        Column("launches from ... to", make_cells(_format_ranges(differences, "earlier")), weight=60, right=True),
+        Column("now", make_cells(_format_levels(differences, "now")), right=True),
+        Column("launches from ... to", make_cells(_format_ranges(differences, "now")), weight=60, right=True),
+        Column("difference", make_cells(changes), right=True),
+        Column("unlike", make_cells(["; ".join(difference.unlike) for difference in differences])),
+    ]
+
+
+def _side(difference: ResultDifference, name: str) -> MeasuredLevel | None:
+    return difference.now if name == "now" else difference.earlier
+
+
+def _format_levels(differences: Sequence[ResultDifference], side: str) -> list[str]:
+    return [
+        "" if (level := _side(each, side)) is None else format_quantity(level.median, each.unit or "")
+        for each in differences
+    ]
+
+
+def _format_ranges(differences: Sequence[ResultDifference], side: str) -> list[str]:
+    return [_format_range(_side(each, side), each.unit or "") for each in differences]
+
+
+def _format_range(level: MeasuredLevel | None, unit: str) -> str:
+    if level is None or level.low is None or level.high is None:
+        return ""
+    if level.launches < 2:
+        return "1 launch"
+    return f"{format_quantity(level.low, unit)} ... {format_quantity(level.high, unit)}"
+
+
+def _level(result: Result, metric: Metric | None, unit: str) -> MeasuredLevel | None:
+    """Return the level of a metric in a unit; None where it has no median, or its unit does not convert."""
+    factor = convert(1.0, metric.unit, unit) if metric is not None else None
+    if metric is None or metric.median is None or factor is None:
+        return None
+    launches: dict[int, list[float]] = {}
+    if len(metric.launches) == len(metric.samples):
+        for index, sample in zip(metric.launches, metric.samples, strict=True):
+            launches.setdefault(index, []).append(sample * factor)
+    medians = [median(samples) for samples in launches.values()]
+    return MeasuredLevel(
+        uid=result.uid,
+        started=result.started,
+        median=metric.median * factor,
+        low=min(medians, default=None),
+        high=max(medians, default=None),
+        launches=len(medians),
+        trusted=result.trusted,
+    )
+
+
+def _find_unlike(earlier: Result | None, now: Result, before: Metric | None) -> list[str]:
+    """List what differs besides the time."""
+    if earlier is None:
+        return ["no earlier result", *_find_failure("now", now)]
+    unlike = [*_find_failure("earlier", earlier), *_find_failure("now", now)]
+    if not unlike and before is None:
+        unlike.append("the earlier result lacks the metric")
+    unlike += _find_unlike_surroundings(earlier, now)
+    unlike += [
+        f"{name}: not to be trusted"
+        for name, each in (("earlier", earlier), ("now", now))
+        if each.ok and not each.trusted
+    ]
+    return unlike
+
+
+def _find_failure(name: str, result: Result) -> list[str]:
+    return [] if result.ok else [f"{name}: {result.outcome.words}"]
+
+
+def _find_unlike_surroundings(earlier: Result, now: Result) -> list[str]:
+    unlike: list[str] = []
+    if earlier.benchmark.digest != now.benchmark.digest:
+        unlike.append("another definition of the benchmark")
+    if earlier.device is not None and now.device is not None:
+        if earlier.device.identity != now.device.identity:
+            unlike.append(f"another device ({earlier.device.name})")
+        elif earlier.device.os != now.device.os:
+            unlike.append(f"another system ({earlier.device.os})")
+    builds = (earlier.build, now.build)
+    if builds[0] is not None and builds[1] is not None:
+        if builds[0].commit != builds[1].commit:
+            unlike.append(f"another commit ({builds[0].commit_label})")
+        elif builds[0].digest != builds[1].digest:
+            unlike.append("another build of the commit")
+        if builds[0].options != builds[1].options:
+            unlike.append("other build options")
+    if earlier.reproduction is not None and now.reproduction is not None and _options(earlier) != _options(now):
+        unlike.append("other flags")
+    if {file.md5 for file in earlier.files.values()} != {file.md5 for file in now.files.values()}:
+        unlike.append("other files")
+    if earlier.harness_version != now.harness_version:
+        unlike.append(f"another harness ({earlier.harness_version})")
+    return unlike
+
+
+def _options(result: Result) -> tuple[str, ...]:
+    """Return the words of the command that measured it."""
+    return result.reproduction.command if result.reproduction is not None else ()

@@ -1,0 +1,149 @@
+"""`harness report --against`: results beside earlier ones, without a verdict."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from harness.config.settings import Settings
+from harness.core.errors import ExitCode, UsageError
+from harness.core.result import Result
+from harness.flows.inspect.against import show_differences
+from harness.flows.inspect.stored_results import EVERYTHING
+from harness.presentation.differences import WHAT_IS_UNKNOWN, describe_difference
+from harness.testing.results import BUILD, DEVICE, STARTED, failed_result, noisy_result, ok_result, report_of
+from reporters.local import LocalReporter
+
+FAST, SLOW = (1.0, 1.0, 1.2, 1.2), (1.1, 1.1, 1.32, 1.32)
+
+
+def _result(run: str, samples: Sequence[float], *, day: int = 0, identifier: str = "a", **changes: object) -> Result:
+    result = ok_result(identifier=identifier, samples=samples, started=STARTED + 86_400 * day)
+    return result.model_copy(update={"run": run, **changes})
+
+
+def _keep(tree: Path, *results: Result) -> None:
+    for result in results:
+        LocalReporter(tree).report(report_of(result))
+
+
+def _show(tree: Path, against: str = "LAST", path: Path | None = None) -> str:
+    stream = io.StringIO()
+    code = show_differences(path, against, Settings(local_reporter=tree), EVERYTHING, Console(file=stream, width=200))
+    assert code is ExitCode.OK
+    return stream.getvalue()
+
+
+def _row(text: str, title: str) -> str:
+    return next(line for line in text.splitlines() if title in line)
+
+
+def test_medians_ranges_and_the_difference_are_shown_and_no_verdict(tmp_path: Path) -> None:
+    _keep(tmp_path, _result("older", (9.0,) * 4), _result("before", FAST, day=1), _result("now", SLOW, day=2))
+    text = _show(tmp_path)
+    row = _row(text, "mv2/a")
+    assert "1.10 ms" in row
+    assert "1.00 ms ... 1.20 ms" in row
+    assert "1.21 ms" in row
+    assert "1.10 ms ... 1.32 ms" in row
+    assert "+10.0 %" in row
+    assert "9.00 ms" not in text
+    assert " ".join(WHAT_IS_UNKNOWN.split()) in " ".join(text.split())
+    assert "regression" not in text
+
+
+def test_results_of_the_same_run_are_no_earlier_ones(tmp_path: Path) -> None:
+    _keep(tmp_path, _result("now", FAST), _result("now", SLOW, day=1))
+    with pytest.raises(UsageError, match="no earlier result"):
+        _show(tmp_path)
+
+
+def test_a_benchmark_without_an_earlier_result_says_so(tmp_path: Path) -> None:
+    _keep(tmp_path, _result("before", FAST), _result("now", SLOW, day=1), _result("now", SLOW, day=1, identifier="new"))
+    text = _show(tmp_path)
+    assert "no earlier result" in _row(text, "mv2/new")
+    assert "%" in _row(text, "mv2/a")
+
+
+def test_another_device_is_put_beside_only_where_a_folder_is_named(tmp_path: Path) -> None:
+    other = DEVICE.model_copy(update={"identity": "elsewhere", "name": "Other"})
+    _keep(tmp_path / "there", _result("before", FAST, device=other))
+    _keep(tmp_path / "here", _result("before", FAST, device=other), _result("now", SLOW, day=1))
+    with pytest.raises(UsageError, match="no earlier result"):
+        _show(tmp_path / "here")
+    assert "another device (Other)" in _show(tmp_path / "here", str(tmp_path / "there"))
+
+
+def test_a_folder_may_hold_the_present_results(tmp_path: Path) -> None:
+    _keep(tmp_path / "there", _result("a", FAST))
+    _keep(tmp_path / "here", _result("b", SLOW))
+    assert "+10.0 %" in _show(tmp_path / "tree", str(tmp_path / "there"), tmp_path / "here")
+
+
+def test_a_missing_folder_is_a_mistake(tmp_path: Path) -> None:
+    _keep(tmp_path, _result("now", FAST))
+    for against, path in (("nowhere", None), ("LAST", Path("nowhere"))):
+        with pytest.raises(UsageError, match="no result in nowhere"):
+            _show(tmp_path, against, path)
+    with pytest.raises(UsageError, match="no such result"):
+        _show(tmp_path / "empty")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"build": BUILD.model_copy(update={"commit": "1.4.0"})}, "another commit (1.4.0)"),
+        ({"build": BUILD.model_copy(update={"digest": "c" * 64})}, "another build of the commit"),
+        ({"build": BUILD.model_copy(update={"options": {"event_tracer": "on"}})}, "other build options"),
+        ({"device": DEVICE.model_copy(update={"os": "Linux 5"})}, "another system (Linux 5)"),
+        ({"benchmark": ok_result(identifier="a").benchmark.model_copy(update={"digest": "f" * 64})}, "definition"),
+        ({"files": {}}, "other files"),
+        ({"harness_version": "0.0.9"}, "another harness (0.0.9)"),
+        ({"metrics": ()}, "lacks the metric"),
+    ],
+)
+def test_what_is_unlike_is_told(changes: dict[str, object], words: str) -> None:
+    difference = describe_difference(_result("before", FAST).model_copy(update=changes), _result("now", SLOW))
+    assert any(words in unlike for unlike in difference.unlike)
+    assert describe_difference(_result("before", FAST), _result("now", SLOW)).unlike == ()
+
+
+def test_failures_and_doubts_are_told() -> None:
+    failed = describe_difference(failed_result(), _result("now", SLOW))
+    assert (failed.earlier, failed.relative_change) == (None, None)
+    assert "earlier: crashed" in failed.unlike
+    assert "now: crashed" in describe_difference(_result("before", FAST), failed_result()).unlike
+    assert "earlier: not to be trusted" in describe_difference(noisy_result(), _result("now", SLOW)).unlike
+
+
+def test_times_in_other_units_are_converted() -> None:
+    earlier = _result("before", FAST)
+    latency = earlier.metrics[0]
+    in_us = latency.model_copy(
+        update={
+            "unit": "us",
+            "samples": tuple(1000 * sample for sample in latency.samples),
+            "summary": {name: None if value is None else 1000 * value for name, value in latency.summary.items()},
+        }
+    )
+    difference = describe_difference(earlier.model_copy(update={"metrics": (in_us,)}), _result("now", SLOW))
+    assert difference.relative_change == pytest.approx(0.1)
+    assert difference.earlier is not None
+    assert difference.earlier.low == pytest.approx(1.0)
+    assert difference.earlier.high == pytest.approx(1.2)
+
+
+def test_the_document_has_the_caution(tmp_path: Path) -> None:
+    _keep(tmp_path, _result("before", FAST), _result("now", SLOW, day=1))
+    stream = io.StringIO()
+    show_differences(None, "LAST", Settings(local_reporter=tmp_path), EVERYTHING, Console(file=stream), as_json=True)
+    document = json.loads(stream.getvalue())
+    assert document["caution"] == WHAT_IS_UNKNOWN
+    (difference,) = document["differences"]
+    assert difference["relative_change"] == pytest.approx(0.1)
+    assert difference["earlier"]["launches"] == 2
