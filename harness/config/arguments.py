@@ -11,6 +11,7 @@ import math
 import os
 import sys
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import plugins
@@ -19,6 +20,7 @@ from harness.config.flags import UNSUPPORTED_FLAGS, CompareFlags, InspectFlags, 
 from harness.config.long_lines import join_lists
 from harness.config.options import OptionTable
 from harness.config.parsing import parse_files, shorten
+from harness.config.project import read_project
 from harness.core.errors import UsageError
 from harness.core.terminal_text import clean_for_terminal
 
@@ -184,13 +186,17 @@ def resolve_settings(flags: InspectFlags, files: Sequence[str] = ()) -> Settings
     named = options.get("benchmark_file")
     specifications = named if isinstance(named, tuple) else layers.specifications_of(os.environ, table)
     unknown = layers.unknown_variables(os.environ, table)
+    project = read_project(_working_folder(), table)
     resolved = layers.resolve(
         options,
         table=table,
         config=layers.read_config(config, table),
         environment=os.environ,
         default_args=default_args(specifications, table.protected_keys),
+        project=project,
     )
+    if project is not None and resolved.verbose:
+        warn(f"defaults of the project: {project.file}")
     if unknown:
         warn(f"{', '.join(unknown)} in the environment sets nothing (`harness run --help` lists what can be set)")
     return resolved
@@ -214,6 +220,14 @@ def require_specification(settings: Settings) -> Settings:
             "no specification", hint="harness mv2; `harness list` shows what is built in, `harness --help` has more"
         )
     return settings
+
+
+def _working_folder() -> Path:
+    """Return the working folder, with its parents; one that was deleted meanwhile has none."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path()
 
 
 def _words(given: object) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""The layers of settings: defaults < saved defaults < environment < `default_args` of the file < flags."""
+"""The layers of settings: defaults < saved defaults < project < environment < `default_args` of the file < flags."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from harness.config.options import PREFIX, DeclaredOption, OptionTable
 from harness.config.parsing import parse_files
+from harness.config.project import ProjectDefaults
 from harness.config.settings import Settings, default_config_dir
 from harness.core.errors import UsageError
 from harness.core.placeholders import suggest
@@ -39,7 +40,13 @@ Layer = Mapping[str, object]
 
 
 def resolve(
-    flags: Layer, *, table: OptionTable, config: Layer, environment: Mapping[str, str], default_args: Layer
+    flags: Layer,
+    *,
+    table: OptionTable,
+    config: Layer,
+    environment: Mapping[str, str],
+    default_args: Layer,
+    project: ProjectDefaults | None = None,
 ) -> Settings:
     """Join the layers, later ones first.
 
@@ -49,21 +56,33 @@ def resolve(
         config: The saved defaults.
         environment: Every variable.
         default_args: What the specification says.
+        project: Defaults of the project, if it has some.
 
     Raises:
-        UsageError: No option has a key, naming the layer; or a value does not fit, naming the flag.
+        UsageError: No option has a key, naming the layer; or a value does not fit, naming the flag, and the variable or
+            the file that sets it.
     """
+    places: dict[str, str] = {}
     defaults = _parse("saved configuration", config, table)
-    defaults = _overlay(defaults, _parse("environment", read_environment(environment, table), table))
+    if project is not None:
+        of_project = {option.name: project.place(key) for key in project.values if (option := table.find(key))}
+        defaults = _overlay(defaults, _parse("project", project.values, table, of_project))
+        places |= of_project
+    variables = {
+        table.variables[name].name: name for name in _harness_variables(environment) if name in table.variables
+    }
+    defaults = _overlay(defaults, _parse("environment", read_environment(environment, table), table, variables))
+    places |= variables
     requested = _parse("default_args of the specification", default_args, table) | _parse("flags", flags, table)
     merged = _overlay(defaults, requested)
+    places = {name: place for name, place in places.items() if name not in requested}
     if _is_on(merged.get("quiet")) and _is_on(merged.get("verbose")):
         raise UsageError("--quiet beside --verbose", hint="leave one of them out")
     if (backend := merged.get("backend")) is not None:
         merged["command_args"] = f"{merged.get('command_args', '')} --backend {backend}".strip()
     if "cache_dir" in merged:
         merged.setdefault("model_cache", Path(str(merged["cache_dir"])) / "models")
-    settings, *plug_ins = (_validate(owner, merged, table) for owner in table.owners)
+    settings, *plug_ins = (_validate(owner, merged, table, places) for owner in table.owners)
     if not isinstance(settings, Settings):
         raise TypeError(f"the first class of the options is {type(settings).__name__}, and not Settings")
     return dataclasses.replace(settings, plug_ins=tuple(plug_ins), requested=frozenset(requested))
@@ -130,15 +149,20 @@ def read_config(path: Path, table: OptionTable) -> Layer:
     return saved
 
 
-def _parse(source: str, layer: Layer, table: OptionTable) -> dict[str, object]:
-    """Return the values of a layer by the names of the options."""
+def _parse(source: str, layer: Layer, table: OptionTable, places: Mapping[str, str] | None = None) -> dict[str, object]:
+    """Return the values of a layer by the names of the options; an error names the place of the option, if any."""
     values: dict[str, object] = {}
     for key, value in layer.items():
         option = table.find(key)
         if option is None:
             name = key.lstrip("-").replace("-", "_")
             raise UsageError(f"{source}: no setting `{key}`", hint=suggest(name, table.keys))
-        if value is not None and (parsed := option.parse(value)) is not None:
+        try:
+            parsed = None if value is None else option.parse(value)
+        except UsageError as error:
+            place = (places or {}).get(option.name)
+            raise error if place is None else UsageError(f"{place}: {error.message}", hint=error.hint) from error
+        if parsed is not None:
             values[option.name] = parsed
     return values
 
@@ -156,7 +180,7 @@ def _is_on(value: object) -> bool:
     return str(value).lower() in {"true", "1", "yes", "y", "on", "t"}
 
 
-def _validate(owner: type, merged: Mapping[str, object], table: OptionTable) -> object:
+def _validate(owner: type, merged: Mapping[str, object], table: OptionTable, places: Mapping[str, str]) -> object:
     """Make the options of one class.
 
     Raises:
@@ -167,11 +191,11 @@ def _validate(owner: type, merged: Mapping[str, object], table: OptionTable) -> 
     try:
         return TypeAdapter(owner).validate_python(values)
     except ValidationError as error:
-        raise _wrong_value(error, table) from error
+        raise _wrong_value(error, table, places) from error
 
 
-def _wrong_value(error: ValidationError, table: OptionTable) -> UsageError:
-    """Describe the first value that does not fit."""
+def _wrong_value(error: ValidationError, table: OptionTable, places: Mapping[str, str]) -> UsageError:
+    """Describe the first value that does not fit, and the variable or the file that sets it."""
     first = error.errors()[0]
     option: DeclaredOption | None = table.find(str(first["loc"][0])) if first["loc"] else None
     problem = first["msg"].lower().removeprefix("value error, ")
@@ -181,4 +205,7 @@ def _wrong_value(error: ValidationError, table: OptionTable) -> UsageError:
     given = f" {value:g}" if isinstance(value, float) else f" {value}" if isinstance(value, str | int) else ""
     if get_origin(option.bare_type) is dict and len(first["loc"]) > 1:
         given = f" `{first['loc'][1]}`{given}"
-    return UsageError(f"{option.flag}{given}: {problem}", hint=f"`harness run --help` says what {option.flag} takes")
+    place = f"{places[option.name]}: " if option.name in places else ""
+    return UsageError(
+        f"{place}{option.flag}{given}: {problem}", hint=f"`harness run --help` says what {option.flag} takes"
+    )

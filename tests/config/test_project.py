@@ -1,0 +1,118 @@
+"""Defaults of a project stand in a file of TOML, above the saved ones and below the environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.config import layers
+from harness.config.arguments import resolve_settings
+from harness.config.flags import InspectFlags
+from harness.config.options import OptionTable
+from harness.config.project import read_project
+from harness.config.settings import Settings
+from harness.core.errors import UsageError
+
+TABLE = OptionTable(Settings)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of a repository, two levels below its root."""
+    (tmp_path / "repository" / ".git").mkdir(parents=True)
+    (tmp_path / "repository" / "a" / "b").mkdir(parents=True)
+    return tmp_path / "repository" / "a" / "b"
+
+
+def resolved(folder: Path, **environment: str) -> Settings:
+    return layers.resolve(
+        {},
+        table=TABLE,
+        config={"timeout": 5, "cooldown": 5},
+        environment=environment,
+        default_args={},
+        project=read_project(folder, TABLE),
+    )
+
+
+def test_a_project_is_above_the_saved_defaults_and_below_the_environment(folder: Path) -> None:
+    (folder / "harness.toml").write_text("# ours\ntimeout = 60\nlock-timeout = 7 # s\n")
+    settings = resolved(folder, HARNESS_LOCK_TIMEOUT="8")
+    assert (settings.timeout, settings.cooldown, settings.lock_timeout) == (60, 5, 8)
+    assert settings.requested == frozenset()
+
+
+def test_the_nearest_file_up_to_the_root_of_the_repository_counts(folder: Path) -> None:
+    root = folder.parents[1]
+    (root.parent / "harness.toml").write_text("timeout = 1")
+    assert resolved(folder).timeout == 5
+    (root / "pyproject.toml").write_text("[project]\nname = 'edge-harness-demo'\n[tool.edge-harness]\ntimeout = 2\n")
+    assert resolved(folder).timeout == 2
+    (folder.parent / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    assert resolved(folder).timeout == 2
+    (folder / "harness.toml").write_text("timeout = 3")
+    assert resolved(folder).timeout == 3
+
+
+def test_a_folder_in_no_repository_reads_nothing_above_it(tmp_path: Path) -> None:
+    (tmp_path / "harness.toml").write_text("timeout = 1")
+    (tmp_path / "below").mkdir()
+    assert read_project(tmp_path / "below", TABLE) is None
+    assert resolved(tmp_path).timeout == 1
+
+
+def test_paths_are_relative_to_the_file_and_lists_and_tables_are_toml(folder: Path) -> None:
+    runner = folder.parent / "runner"
+    runner.write_text("")
+    text = """
+        local-reporter = "results"
+        only = ["a*", "b"]
+        program = { program = "runner" }
+        reporters = ["html=page.html"]
+        [env]
+        A = "1"
+    """
+    (folder.parent / "harness.toml").write_text(text)
+    settings = resolved(folder)
+    assert settings.local_reporter == folder.parent / "results"
+    assert settings.only == ("a*", "b")
+    assert settings.program == {"program": runner}
+    assert settings.reporters == {"html": "page.html"}
+    assert settings.env == {"A": "1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("\ntimeoutt = 60", ":2: no setting `timeoutt`", "did you mean `timeout`?"),
+        ("dry-run = true", ":1: `dry-run` belongs on the command line", "remove it"),
+        ("# x\n\ntimeout = -1", ":3: --timeout -1: input should be greater than 0", "`harness run --help`"),
+        ('cpus = "x"', ":1: cpus: `x` is no list of CPUs", "as in 2,3"),
+        ("timeout = \nuser = 1", "line 1", "file of TOML"),
+    ],
+)
+def test_a_mistake_names_file_line_key_and_remedy(folder: Path, text: str, message: str, hint: str) -> None:
+    file = folder / "harness.toml"
+    file.write_text(text)
+    with pytest.raises(UsageError) as error:
+        resolved(folder)
+    assert error.value.message.startswith(str(file))
+    assert message in error.value.message
+    assert hint in (error.value.hint or "")
+
+
+def test_a_mistake_in_a_variable_names_the_variable(tmp_path: Path) -> None:
+    for variable, value in (("HARNESS_TIMEOUT", "-1"), ("HARNESS_CPUS", "x")):
+        with pytest.raises(UsageError, match=f"^{variable}: "):
+            resolved(tmp_path, **{variable: value})
+
+
+def test_verbose_says_which_file_was_used(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HARNESS_CONFIG_DIR", str(folder))
+    (folder / "harness.toml").write_text("verbose = true\ntimeout = 9")
+    assert resolve_settings(InspectFlags()).timeout == 9
+    assert str(folder / "harness.toml") in capsys.readouterr().err
