@@ -127,6 +127,7 @@ class DeliveryFailed(EnvironmentProblem):
         final: Whether another attempt would fare no better.
         retry_after_s: Pause that the receiver asks for, seconds.
         received: Addresses that have it nevertheless, where a channel has several: the next attempt leaves them out.
+        status: Status of an HTTP answer that refused; None without one.
     """
 
     def __init__(
@@ -136,9 +137,11 @@ class DeliveryFailed(EnvironmentProblem):
         final: bool = False,
         retry_after_s: float | None = None,
         received: tuple[str, ...] = (),
+        status: int | None = None,
     ) -> None:
         super().__init__(message)
         self.final = final
+        self.status = status
         self.retry_after_s = retry_after_s
         self.received = received
 

@@ -118,6 +118,7 @@ def send_request(
         f"{description}{f': {reason}' if reason else ''}",
         final=is_permanent_refusal(status) and retry_after_s is None,
         retry_after_s=retry_after_s,
+        status=status,
     )
 
 

@@ -16,6 +16,8 @@ from tests.reporters.channels.receiver import Reply, Request
 
 TOKEN = "ghp_secretpart"
 HEAD = "ab" * 20
+_EACH = 10_000
+"""Comments of an issue: what is left of a comment's identity is its place."""
 
 
 def _schema(required: tuple[str, ...], **properties: object) -> dict[str, object]:
@@ -50,6 +52,7 @@ class GitHub:
         issues: By number, from 1.
         comments: Texts by number of the issue.
         statuses: Of each commit, oldest first.
+        forbidden: Whether the token may only read, as in pull requests from forks.
         lost: How many answers to changes are lost on the way: the change was made.
         limited: Answers to be given first.
     """
@@ -57,6 +60,7 @@ class GitHub:
     issues: dict[int, dict[str, object]] = field(default_factory=dict)
     comments: dict[int, list[str]] = field(default_factory=dict)
     statuses: dict[str, list[dict[str, object]]] = field(default_factory=dict)
+    forbidden: bool = False
     lost: int = 0
     limited: list[Reply] = field(default_factory=list)
 
@@ -73,6 +77,8 @@ class GitHub:
         path = parts.path.removeprefix("/repos/ada/engine/")
         if path == parts.path:
             return _reply(404, {"message": "Not Found"})
+        if self.forbidden and request.method != "GET":
+            return _reply(403, {"message": "Resource not accessible by integration"})
         try:
             if request.method == "GET":
                 return self._read(path, parse_qs(parts.query))
@@ -96,7 +102,8 @@ class GitHub:
             assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", query["since"][0])
             return page([self.issues[number] for number in sorted(self.issues)])
         if match := re.fullmatch(r"issues/(\d+)/comments", path):
-            return page([{"body": text} for text in self.comments.get(int(match[1]), [])])
+            texts = self.comments.get(int(match[1]), [])
+            return page([{"id": int(match[1]) * _EACH + place, "body": text} for place, text in enumerate(texts)])
         if match := re.fullmatch(r"commits/([0-9a-f]{40})/statuses", path):
             return page(list(reversed(self.statuses.get(match[1], []))))
         if path == "commits/HEAD":
@@ -117,6 +124,11 @@ class GitHub:
             jsonschema.validate(document, _COMMENT)
             self.comments.setdefault(int(match[1]), []).append(str(document["body"]))
             return _reply(201, {"body": document["body"]})
+        if method == "PATCH" and (match := re.fullmatch(r"issues/comments/(\d+)", path)):
+            jsonschema.validate(document, _COMMENT)
+            number, place = divmod(int(match[1]), _EACH)
+            self.comments[number][place] = str(document["body"])
+            return _reply(200, {"id": int(match[1]), "body": document["body"]})
         if method == "POST" and (match := re.fullmatch(r"statuses/([0-9a-f]{40})", path)):
             jsonschema.validate(document, _STATUS)
             self.statuses.setdefault(match[1], []).append(document)
