@@ -116,6 +116,7 @@ def alarms(
 
 def validate(
     *files: flags.Specification,
+    each: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     inspect_flags: ValidateFlags = _NO_VALIDATE_FLAGS,
 ) -> int:
@@ -123,6 +124,7 @@ def validate(
 
     Args:
         files: Specifications, or lists of them (files, or built-in names: `harness list`); of a folder all below it.
+        each: Check each file on its own: benchmarks of different files may have the same name.
         json: Show the benchmarks and all problems as JSON.
         inspect_flags: Where things are.
     """
@@ -140,7 +142,10 @@ def validate(
         return ExitCode.USAGE if document.problems else ExitCode.OK
     if any(path.is_dir() for path in paths):
         return folders.validate_folders(paths, settings, display.open_console())
-    checks.validate(load_benchmarks(settings), settings, display.open_console())
+    if each:
+        checks.validate_each(settings, display.open_console())
+    else:
+        checks.validate(load_benchmarks(settings), settings, display.open_console())
     return ExitCode.OK
 
 

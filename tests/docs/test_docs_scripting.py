@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import runpy
+import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 
+from harness.cli import app
 from tests.cli import scripts
 from tests.cli.project import Project, generic, observe, one_test
-from tests.docs.pages import blocks
+from tests.docs.pages import ROOT, blocks
 
 
 def test_the_programs_of_the_page_run_one_after_the_other(
@@ -36,3 +39,24 @@ def test_the_programs_of_the_page_run_one_after_the_other(
     project.write("program.py", "import harness\n" + programs[2])
     runpy.run_path("program.py")
     assert "quick" in capsys.readouterr().out
+
+
+def test_the_hook_calls_a_command_that_takes_files() -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    (shown,) = (block for block in blocks("scripting.md", "yaml") if not block.label)
+    assert yaml.safe_load(shown.text)["repos"][0]["hooks"][0]["id"] == hook["id"]
+    program, *words = shlex.split(hook["entry"])
+    assert program == "harness"
+    command, bound, _ = app.parse_args([*words, "a.json", "b.yaml"], exit_on_error=False, print_error=False)
+    assert command.__name__ == "validate"
+    assert bound.args == ("a.json", "b.yaml")
+    assert bound.arguments["each"] is True
+
+
+def test_the_workflow_gives_the_action_inputs_that_it_takes() -> None:
+    action = yaml.safe_load((ROOT / ".github" / "actions" / "compare" / "action.yml").read_text())
+    (shown,) = (block for block in blocks("scripting.md", "yaml") if block.label == "workflow")
+    step = yaml.safe_load(shown.text)["jobs"]["compare"]["steps"][-1]
+    assert "/.github/actions/compare@" in step["uses"]
+    assert step["with"].keys() <= action["inputs"].keys()
+    assert {name for name, field in action["inputs"].items() if field.get("required")} <= step["with"].keys()

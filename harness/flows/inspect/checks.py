@@ -27,6 +27,7 @@ from harness.core.protocols import Exporter, Framework
 from harness.display.tables import draw_rows, fit_table, print_output, widen
 from harness.flows.measure.plan import Assignment, Plan
 from harness.flows.measure.preflight import find_package_problem
+from harness.flows.measure.workload import load_benchmarks
 from harness.models.cache import ModelCache
 from harness.presentation.documents import ListedBenchmark, ListedProblem, ValidationDocument
 from harness.presentation.tables import KEEP, Column, make_cells
@@ -81,6 +82,29 @@ def _listed(benchmark: Benchmark) -> ListedBenchmark:
         digest=benchmark.digest,
         obstacle=benchmark.obstacle,
     )
+
+
+def validate_each(settings: Settings, console: Console) -> None:
+    """Check each specification on its own, as a hook before commits needs it: equal names in two files are no problem.
+
+    Raises:
+        SpecificationError: With the problems of all.
+    """
+    problems: list[Problem] = []
+    number = 0
+    for file in settings.benchmark_file:
+        alone = dataclasses.replace(settings, benchmark_file=(file,))
+        try:
+            benchmarks = load_benchmarks(alone)
+        except SpecificationError as error:
+            problems += error.problems
+        else:
+            number += len(benchmarks)
+            problems += find_problems(benchmarks, alone)
+    if problems:
+        raise SpecificationError(problems)
+    counts = f"{count(number, 'benchmark')} in {count(len(settings.benchmark_file), 'file')}"
+    print_output(Text(f"{counts}: OK, no problems found"), console)
 
 
 def raise_for_problems(benchmarks: Sequence[Benchmark], settings: Settings) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import os
@@ -202,3 +203,20 @@ def test_a_closed_pipe_is_ignored_when_listing_devices(monkeypatch: pytest.Monke
     os.close(reader)
     with os.fdopen(writer, "w") as stream:
         assert devices.list_devices(Settings(), Console(file=stream)) is ExitCode.OK
+
+
+def test_files_are_checked_on_their_own_where_that_is_asked_for(write: Write, tmp_path: Path) -> None:
+    settings = write({"framework": "generic"}, COMMAND)
+    other = tmp_path / "other.json"
+    other.write_text((tmp_path / "spec.json").read_text())
+    both = dataclasses.replace(settings, benchmark_file=(*settings.benchmark_file, other))
+    with pytest.raises(SpecificationError, match="two benchmarks are called"):
+        load_benchmarks(both)
+    stream = io.StringIO()
+    checks.validate_each(both, Console(file=stream))
+    assert "2 benchmarks in 2 files: OK" in stream.getvalue()
+    for file in both.benchmark_file:
+        file.write_text(file.read_text().replace('"command"', '"comand"'))
+    with pytest.raises(SpecificationError) as raised:
+        checks.validate_each(both, Console(file=stream))
+    assert list(dict.fromkeys(problem.file for problem in raised.value.problems)) == list(both.benchmark_file)
