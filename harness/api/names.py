@@ -25,6 +25,14 @@ class _Options(TypedDict, total=False):
     skip: str | Sequence[str]
     """Leave out the benchmarks whose name matches one of these patterns."""
 
+    benchmark_digest: str | Sequence[str]
+    """Keep the benchmarks with these digests, as lines that reproduce results do; refused where the specification
+    has changed.
+    """
+
+    build_digest: str | Sequence[str]
+    """Refuse to measure runners with other digests, as in lines that reproduce a result."""
+
     framework: str
     """Framework, where the specification names none."""
 
@@ -210,7 +218,7 @@ class RunKeywords(_Options, total=False):
     """Repository of the framework; it is never changed."""
 
     repo: Literal["git", "hg"]
-    """Kind of that repository."""
+    """Kind of that repository (default: git)."""
 
     remote_repository: str
     """Remote of that repository to fetch new commits from."""
@@ -247,7 +255,7 @@ class CompareKeywords(_Options, total=False):
     """Repository of the framework; it is never changed."""
 
     repo: Literal["git", "hg"]
-    """Kind of that repository."""
+    """Kind of that repository (default: git)."""
 
     remote_repository: str
     """Remote of that repository to fetch new commits from."""
@@ -264,6 +272,9 @@ class CompareKeywords(_Options, total=False):
     unequal_options: str | Sequence[str]
     """Build options that are meant to differ, such as `event_tracer`; `all` for every one."""
 
+    layouts: int
+    """Link the control in so many further layouts first, and note differences that are no larger than theirs."""
+
     self_check: bool
     """Compare the installed runner with itself: any verdict but `no change` means that this machine is too noisy.
     """
@@ -276,31 +287,31 @@ class CompareKeywords(_Options, total=False):
     """
 
     tail_margin: float
-    """Equivalence margin of the 90th percentile."""
+    """Equivalence margin of the 90th percentile (default 0.05, i.e. 5 %)."""
 
     alpha: float
-    """Largest probability of a false regression, and of a false improvement."""
+    """Largest probability of a false regression, and of a false improvement (default 0.01)."""
 
     beta: float
-    """Largest probability of calling a change that matters no change."""
+    """Largest probability of calling a change that matters no change (default 0.05)."""
 
     fdr: float
-    """Largest expected share of false ones among the reported regressions (improvements) of many benchmarks."""
+    """Largest expected share of false ones among the reported regressions of many benchmarks (default 0.05)."""
 
     pairs: int
-    """Budget of each benchmark in pairs of launches."""
+    """Budget of each benchmark in pairs of launches (default 100)."""
 
     seconds: float
-    """Budget of each benchmark in seconds of device time."""
+    """Budget of each benchmark in seconds of device time (default: none)."""
 
     gate: bool
     """Test for a regression only: takes less time when there is none."""
 
     interleave: Literal["launch", "process"]
-    """What alternates in a pair: whole launches, or a few iterations of two running processes (faster)."""
+    """What alternates in a pair: whole launches (default), or a few iterations of two processes (faster)."""
 
     seed: int
-    """Random seed for the order of the launches in each pair; recorded."""
+    """Random seed for the order of the launches in each pair; recorded (default: a random one)."""
 
     resume: bool
     """Continue an interrupted comparison."""
