@@ -5,16 +5,13 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 import harness
 from harness.commands import examples
 from harness.core.errors import ExitCode, HarnessError
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 app = App(
     name="harness",
@@ -102,7 +99,7 @@ def _run_guarded(argv: Sequence[str]) -> int:
 
     A regression stays one, and a reader that has gone (`| head`) changes nothing.
     """
-    from harness.shell.streams import guard_standard_streams
+    from harness.files.streams import guard_standard_streams
 
     with guard_standard_streams() as find_failure:
         code = _run_command(argv)
@@ -126,8 +123,7 @@ def _run_command(argv: Sequence[str]) -> int:
             from harness.config import arguments
 
             tokens = arguments.prepare(tokens, _COMMANDS)
-        console = None if _HELP.isdisjoint(tokens) and tokens else _open_console()
-        code = app(tokens, console=console, exit_on_error=False, print_error=False, result_action="return_value")
+        code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         return int(code or 0)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost frame: nothing is above it
         from harness.config.arguments import warn
@@ -137,13 +133,6 @@ def _run_command(argv: Sequence[str]) -> int:
         text, code = _describe(error, tokens)
         warn(text)
         return code
-
-
-def _open_console() -> Console:
-    """Return the console for help: it must be ours, as the library's own ends the process where a reader has gone."""
-    from harness.display.console import CleanConsole
-
-    return CleanConsole()
 
 
 def _describe(error: Exception | KeyboardInterrupt, tokens: Sequence[str]) -> tuple[str, ExitCode]:

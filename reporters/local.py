@@ -21,7 +21,8 @@ from harness.core.protocols import Reporter
 from harness.core.result import RawLog, Report, make_writable
 from harness.files.writability import check_writable_folder
 from harness.store.canonical_json import RESULT_FILE, to_pretty_json
-from harness.store.index import INDEX_FILE, append_entry, build_entry, check_index
+from harness.store.index import append_entry, build_entry, check_index
+from harness.store.known_devices import INDEX_FILE
 from harness.store.tree import LOGS, encode_segment, publish_folder, result_folder
 
 

@@ -11,7 +11,7 @@ from harness.core.errors import ReporterFailed
 from harness.core.result import Report, Result, make_writable, without_samples
 from harness.display.console import CleanConsole
 from harness.display.results import show_results
-from harness.shell.streams import discard_output
+from harness.files.streams import discard_output
 
 
 class ScreenReporter:

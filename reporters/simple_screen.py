@@ -17,7 +17,7 @@ from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import Reporter
 from harness.core.result import Report, make_writable
-from harness.shell.streams import discard_output
+from harness.files.streams import discard_output
 from harness.store.canonical_json import to_json_line
 
 _BULK: Final[Mapping[str, IncEx | bool]] = {

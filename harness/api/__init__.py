@@ -77,16 +77,18 @@ def run(
         EnvironmentProblem: Nothing could be measured: no device, no plug-in, no place for results.
     """
     request = keywords.read_run(spec, {**(options or {}), **settings})
-    from harness.flows.compare import requests, source_fetcher  # noqa: PLC0415 - numpy and more, after the arguments
-    from harness.flows.measure import run as flow  # noqa: PLC0415
+    from harness.flows.measure import run as flow  # noqa: PLC0415 - numpy and more, after the arguments
+    from harness.flows.measure.submodules import reject_unused_submodules  # noqa: PLC0415
     from harness.flows.measure.workload import load_workload  # noqa: PLC0415
 
     def work(state: Call) -> ExitCode:
         workload = load_workload(request.settings, request.load_benchmarks())
         plan = workload.plan(state.display)
         if request.compare is None:
-            requests.reject_unused_submodules(request.settings)
+            reject_unused_submodules(request.settings)
             return flow.run(plan, request.settings, state.display, listeners=[state.collector])
+        from harness.flows.compare import requests, source_fetcher  # noqa: PLC0415 - as above
+
         fetcher = source_fetcher.SourceFetcher(state.display)
         treatments = requests.split_treatments(request.compare, request.settings)
         runners = (requests.resolve_side(each, request.settings, fetcher, state.display) for each in treatments)

@@ -46,19 +46,21 @@ def run(
     if from_flags.wants_comparison(run_flags, compare_flags):
         return compare(*files, run_flags=run_flags, compare_flags=compare_flags)
     settings = arguments.require_specification(arguments.resolve_settings(run_flags, files))
-    from harness.flows.compare import requests, source_fetcher
-    from harness.flows.measure import run as flow
-    from harness.flows.measure.workload import load_workload
-
+    is_single_commit = from_flags.is_single_commit_run(compare_flags)
     if settings.dry_run:
-        is_single_commit = from_flags.is_single_commit_run(compare_flags)
         request = from_flags.compare_request(run_flags, compare_flags) if is_single_commit else None
         return _show_plan(settings, request, builds_runner=is_single_commit)
+    from harness.flows.measure import run as flow
+    from harness.flows.measure.submodules import reject_unused_submodules
+    from harness.flows.measure.workload import load_workload
+
     with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
         plan = load_workload(settings).plan(shown)
-        if not from_flags.is_single_commit_run(compare_flags):
-            requests.reject_unused_submodules(settings)
+        if not is_single_commit:
+            reject_unused_submodules(settings)
             return flow.run(plan, settings, shown)
+        from harness.flows.compare import requests, source_fetcher
+
         treatments = requests.split_treatments(from_flags.compare_request(run_flags, compare_flags), settings)
         fetcher = source_fetcher.SourceFetcher(shown)
         runners = (requests.resolve_side(request, settings, fetcher, shown) for request in treatments)
@@ -166,7 +168,7 @@ def _show_plan(
 ) -> ExitCode:
     """Show what would be measured, and measure nothing. Commits are resolved, and not built."""
     from harness.flows.inspect import checks
-    from harness.flows.measure.runners import reject_recipe_variant
+    from harness.flows.measure.plan import reject_recipe_variant
     from harness.flows.measure.workload import load_benchmarks, load_workload
 
     console = display.open_console()

@@ -12,7 +12,7 @@ from harness.display.console import CleanConsole
 from harness.display.live import LiveBoard, LiveDisplay, LiveTask
 from harness.display.plain import PlainBoard, PlainDisplay, PlainTask
 from harness.display.quiet import QuietDisplay
-from harness.shell.streams import never_failing
+from harness.files.streams import never_failing
 
 __all__ = [
     "LiveBoard",

@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from harness.core.terminal_text import clean_for_terminal
-from harness.shell.streams import discard_output
+from harness.files.streams import discard_output
 
 
 class CleanConsole(Console):

@@ -9,7 +9,7 @@ from typing import Self, TextIO
 
 from harness.core.protocols import BoardRow
 from harness.core.terminal_text import clean_for_terminal
-from harness.shell.streams import never_failing
+from harness.files.streams import never_failing
 
 
 class QuietTask:

@@ -6,6 +6,7 @@ writability whether a folder can be written, tried
 reading     regular files of bounded size, named by somebody else
 digests     MD5 and SHA-256 of files, folders and named texts
 locks       exclusive and shared locks that end with the process that holds them
+streams     standard streams that cannot be written to
 
 Written through to the disk (fsync, `durable=True`) before a write is reported as done: results and their index,
 reports of alarms, what waits to be sent, the commit where a watcher goes on, what must be undone on a phone, and files

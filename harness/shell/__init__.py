@@ -6,7 +6,6 @@ process     a running program
 guardian    ending programs with their children when the harness is killed
 signals     stopping the harness by a signal, and waiting that ends then
 calls       calls that end in an orderly way where signals belong to somebody else
-streams     standard streams that nobody reads any more
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ from typing import Final
 from pydantic import ValidationError
 
 from harness.core.comparison import Verdict
-from harness.core.device import device_names
 from harness.core.errors import EnvironmentProblem
 from harness.core.metric import main_metric
 from harness.core.result import Outcome, Result
@@ -25,9 +24,8 @@ from harness.files.atomic import write_atomically
 from harness.files.locks import FileLock
 from harness.files.reading import RESULT_BYTES, read_bounded
 from harness.store.canonical_json import load_result, to_json_line
+from harness.store.known_devices import INDEX_FILE
 from harness.store.tree import LEVELS, find_results
-
-INDEX_FILE: Final = "index.jsonl"
 
 _LOCK_FILE: Final = ".index.lock"
 _LOCK_S: Final = 10.0
@@ -112,12 +110,6 @@ def find_result(folder: Path, uid: str) -> str | None:
     Reads the index as text and parses one line of it: trees of years have a hundred thousand.
     """
     return next((entry.path for entry in _search(folder, uid) if entry.uid == uid), None)
-
-
-def was_measured_on(folder: Path, device: str) -> bool:
-    """Return whether the index of a tree lists a result of a device, by its identity or its name."""
-    names = ({entry.device_name, *device_names(entry.device or "")} for entry in _search(folder, device))
-    return any(device in entry_names for entry_names in names)
 
 
 def _search(folder: Path, text: str) -> Iterator[IndexEntry]:

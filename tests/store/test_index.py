@@ -14,7 +14,8 @@ import pytest
 from harness.core.result import Outcome, Result
 from harness.files.locks import FileLock
 from harness.store.canonical_json import load_result
-from harness.store.index import read_index, rebuild_index, was_measured_on
+from harness.store.index import read_index, rebuild_index
+from harness.store.known_devices import was_measured_on
 from harness.testing.results import STARTED, failed_result, noisy_result, ok_result, report_of
 from reporters.local import LocalReporter
 

@@ -18,11 +18,11 @@ from harness.flows.compare.requests import (
     CompareRequest,
     open_cache,
     open_source,
-    selected_submodules,
     validate_parameters,
 )
 from harness.flows.measure.plan import Builds, Failure
 from harness.flows.measure.runners import CommitRunner, build_side
+from harness.flows.measure.submodules import selected_submodules
 from harness.flows.measure.workload import Selection, Workload
 
 

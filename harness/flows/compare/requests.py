@@ -15,15 +15,15 @@ from pydantic import ValidationError
 from harness import plugins
 from harness.builders.cache import BuildCache
 from harness.config.settings import Settings
-from harness.core.commit import BranchingSource, Commit, Source, SubmoduleSource, label_id, name_of_request
+from harness.core.commit import BranchingSource, Commit, Source, label_id, name_of_request
 from harness.core.comparison import Interleave, Parameters
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Progress
-from harness.core.submodules import SubmoduleSelection
 from harness.files.reading import read_bounded
 from harness.flows.compare.compare import ComparisonTask
 from harness.flows.compare.source_fetcher import SourceFetcher
 from harness.flows.measure.runners import CommitRunner, GivenRunner, Programs, Side, installed_runner
+from harness.flows.measure.submodules import reject_unused_submodules, selected_submodules
 
 _LIST_SUFFIXES: Final = frozenset({".txt", ".list", ".commits"})
 """Suffixes of files that are always lists of commits, even if a commit has the name of the file."""
@@ -298,29 +298,6 @@ def _sides(request: CompareRequest, settings: Settings, fetcher: SourceFetcher, 
         CommitRunner(source, control, cache, recipes, submodules, name_of_request(control_name, control)),
         CommitRunner(source, treatment, cache, recipes, submodules, name_of_request(treatment_name, treatment)),
     )
-
-
-def reject_unused_submodules(settings: Settings) -> None:
-    """Reject a choice of submodules where no commit is built. One that is a saved default is for other commands.
-
-    Raises:
-        UsageError: A flag or the specification makes one.
-    """
-    if settings.submodules is not None and "submodules" in settings.requested:
-        raise UsageError("--submodules: no commit is built here", hint="leave the flag out, or name a --repo-dir")
-
-
-def selected_submodules(settings: Settings, source: Source) -> SubmoduleSelection | None:
-    """Return the submodules that the user chose; None for those that each recipe needs.
-
-    Raises:
-        UsageError: The choice cannot be parsed, or a flag makes it for a source that has no submodules.
-    """
-    if settings.submodules is None:
-        return None
-    if not isinstance(source, SubmoduleSource) and "submodules" in settings.requested:
-        raise UsageError(f"--submodules: {source.name} has no submodules", hint="leave the flag out")
-    return SubmoduleSelection.parse(settings.submodules, "--submodules")
 
 
 def _commits(

@@ -10,6 +10,7 @@ from harness.core.benchmark import Benchmark, ModelFile
 from harness.core.build import Build
 from harness.core.cached_files import CachedFile
 from harness.core.device import Device
+from harness.core.errors import UsageError
 from harness.core.protocols import AppStarting, Framework, Platform
 from harness.core.result import Outcome
 
@@ -145,3 +146,16 @@ def _obstacle(benchmark: Benchmark, device: Device, platform: Platform) -> str |
     if benchmark.threads is not None and benchmark.threads > device.cores:
         return f"needs {benchmark.threads} threads, and {device.name} has {device.cores} CPUs"
     return None
+
+
+def reject_recipe_variant(platform: str, variant: str) -> None:
+    """Reject a recipe where nothing is built.
+
+    Raises:
+        UsageError: There is one.
+    """
+    if variant:
+        raise UsageError(
+            f"--platform {platform}/{variant} names a recipe, and nothing is built",
+            hint=f"leave out `/{variant}`, or name a commit to build (--repo-dir, --commit)",
+        )

@@ -22,7 +22,7 @@ from harness.core.result import Outcome
 from harness.core.submodules import SubmoduleSelection
 from harness.files.digests import sha256_of_file
 from harness.files.programs import RUNNER, is_library, prebuilt, select_layout
-from harness.flows.measure.plan import Builds, Failure, Plan
+from harness.flows.measure.plan import Builds, Failure, Plan, reject_recipe_variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +62,6 @@ def installed_runner(target: BuildTarget, progress: Progress) -> Build:
     build = target.framework.build(target.device, progress)
     _reject_unexecutable(build.programs, target)
     return build
-
-
-def reject_recipe_variant(platform: str, variant: str) -> None:
-    """Reject a recipe where nothing is built.
-
-    Raises:
-        UsageError: There is one.
-    """
-    if variant:
-        raise UsageError(
-            f"--platform {platform}/{variant} names a recipe, and nothing is built",
-            hint=f"leave out `/{variant}`, or name a commit to build (--repo-dir, --commit)",
-        )
 
 
 def _reject_unexecutable(programs: Mapping[str, Path], target: BuildTarget) -> None:

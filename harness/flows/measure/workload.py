@@ -20,7 +20,7 @@ from harness.flows.measure.plan import Plan, assign
 from harness.specification.document import Document
 from harness.specification.load import load
 from harness.specification.load_options import LoadOptions
-from harness.store.index import was_measured_on
+from harness.store.known_devices import was_measured_on
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,92 @@
+"""What each command imports: that takes most of the time of short commands, and a set of modules does not jitter."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.cli.project import Project, generic, observe, one_test
+
+CALL: Final = """
+import json, sys
+from harness.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit as ended:
+    print(json.dumps([ended.code, sorted(sys.modules)]), file=sys.stderr)
+"""
+COMMAND_LINE: Final = {"attr", "attrs", "cyclopts", "docstring_parser", "rich"}
+VALUES: Final = {
+    "annotated_types",
+    "platformdirs",
+    "pydantic",
+    "pydantic_core",
+    "typing_extensions",
+    "typing_inspection",
+}
+OURS: Final = {"frameworks", "harness", "platforms", "reporters", "specifications"}
+
+
+def imported(project: Project, *words: str | Path) -> set[str]:
+    """Return the modules that a call imports which ends well."""
+    done = subprocess.run(
+        (sys.executable, "-c", CALL, *map(str, words)),
+        cwd=project.folder,
+        env=project.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    code, modules = json.loads(done.stderr.splitlines()[-1])
+    assert code == 0, done.stderr
+    return set(modules)
+
+
+def third_party(modules: set[str]) -> set[str]:
+    names = {module.partition(".")[0] for module in modules}
+    return {name for name in names - sys.stdlib_module_names - OURS if not name.startswith("_")}
+
+
+def of(modules: set[str], *packages: str) -> list[str]:
+    return [module for module in sorted(modules) if module.startswith(packages)]
+
+
+@pytest.fixture
+def spec(project: Project) -> Path:
+    return project.write("spec.json", generic(one_test("a", observe(5, 6, 7))))
+
+
+@pytest.mark.parametrize("flag", ["--help", "--version"])
+def test_the_list_of_commands_imports_none_of_them(project: Project, flag: str) -> None:
+    modules = imported(project, flag)
+    assert third_party(modules) <= COMMAND_LINE
+    assert set(of(modules, *OURS)) == {
+        *("harness", "harness.cli", "harness.core", "harness.core.errors"),
+        *("harness.files", "harness.files.streams"),
+    }
+
+
+def test_validating_imports_nothing_that_measures(project: Project, spec: Path) -> None:
+    modules = imported(project, "validate", spec)
+    assert third_party(modules) <= COMMAND_LINE | VALUES
+    assert not of(modules, "harness.running", "harness.analysis", "harness.builders", "harness.watch", "reporters.")
+    assert not of(modules, "harness.flows.compare", "harness.store.index", "platforms.host")
+
+
+def test_a_plan_is_shown_without_numpy_and_without_what_measures(project: Project, spec: Path) -> None:
+    modules = imported(project, "run", "-b", spec, "--dry-run")
+    assert third_party(modules) <= COMMAND_LINE | VALUES | {"psutil"}
+    assert not of(modules, "harness.running", "harness.analysis", "harness.builders", "harness.watch", "reporters.")
+    assert not of(modules, "harness.flows.compare", "harness.store.index")
+
+
+def test_a_run_imports_nothing_that_compares(project: Project, spec: Path) -> None:
+    modules = imported(project, "run", "-b", spec)
+    assert third_party(modules) <= COMMAND_LINE | VALUES | {"numpy", "psutil"}
+    assert not of(modules, "harness.analysis.compare", "harness.analysis.bisect", "harness.analysis.trend")
+    assert not of(modules, "harness.flows.compare", "harness.flows.inspect", "harness.watch")
