@@ -6,7 +6,7 @@ import ctypes
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from frameworks.executorch.python.failure import ExitStatus, RunnerFailure
 
@@ -85,6 +85,9 @@ class Runtime(Protocol):
     def _threadpool_get_thread_count(self) -> int: ...
 
 
+_REMEDY: Final = "pip install 'edge-harness[tested]' brings releases of torch and executorch that belong together"
+
+
 def load_runtime() -> Runtime:
     """Import the extension itself: the public modules around it import the exporter, some 3 s and 100 MB more.
 
@@ -99,7 +102,7 @@ def load_runtime() -> Runtime:
         except ImportError:
             from executorch.extension.pybindings import _portable_lib as runtime  # noqa: PLC0415 - before 1.5
     except ImportError as error:
-        raise RunnerFailure(ExitStatus.NOT_LOADED, f"the runtime cannot be imported: {error}") from error
+        raise RunnerFailure(ExitStatus.NOT_LOADED, f"the runtime cannot be imported: {error} ({_REMEDY})") from error
     _load_quantized_kernels(Path(runtime.__file__).parents[2])
     loaded: Runtime = runtime
     return loaded

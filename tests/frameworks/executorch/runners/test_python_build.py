@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from frameworks.executorch import packages
+from frameworks.executorch.python.extension import load_runtime
+from frameworks.executorch.python.failure import RunnerFailure
 from frameworks.executorch.runners import choice
 from frameworks.executorch.runners.wheel import installed_distribution
 from harness import shell
@@ -92,3 +94,11 @@ def test_a_package_that_is_not_installed_is_named_with_its_extra(monkeypatch: py
     with pytest.raises(BuildFailed, match="no-such-package is not installed") as caught:
         installed_distribution("no-such-package")
     assert caught.value.hint == "pip install 'edge-harness[executorch]'"
+
+
+def test_a_runtime_that_cannot_be_imported_names_the_versions_that_belong_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(RunnerFailure, match=r"cannot be imported: .* \(pip install 'edge-harness\[tested\]' brings"):
+        load_runtime()
