@@ -66,9 +66,9 @@ def status(
     """
     from harness.flows.inspect import status as flow
 
-    return flow.show_status(
-        from_flags.state_file(state, arguments.resolve_settings(inspect_flags)), display.open_console(), as_json=json
-    )
+    settings = arguments.resolve_settings(inspect_flags)
+    file = from_flags.state_file(state, settings)
+    return flow.show_status(file, display.open_console(), settings.local_reporter, as_json=json)
 
 
 def alarms(

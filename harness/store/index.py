@@ -112,6 +112,11 @@ def find_result(folder: Path, uid: str) -> str | None:
     return next((entry.path for entry in _search(folder, uid) if entry.uid == uid), None)
 
 
+def find_device_name(folder: Path, identity: str) -> str | None:
+    """Return the name of a device by its latest line in the index of a tree; None where there is none."""
+    return next((entry.device_name for entry in _search(folder, identity) if entry.device == identity), None)
+
+
 def _search(folder: Path, text: str) -> Iterator[IndexEntry]:
     """Yield the entries whose line contains a text, latest first; none where there is no index."""
     try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 from rich.console import Console
@@ -15,6 +16,7 @@ from harness.core.values import Value
 from harness.display.documents import print_document
 from harness.display.tables import draw_rows, plain_text, print_output
 from harness.flows.inspect.alarms import cause_of
+from harness.store.index import find_device_name
 from harness.watch.store.commits import BacklogEntry, CommitStatus
 from harness.watch.store.event_log import CurrentActivity, Event, LastError, PollStatus
 from harness.watch.store.notifications import Delivery, DeliveryStatus
@@ -112,12 +114,13 @@ def _status(state: State, owner: Owner | None) -> WatchStatus:
     )
 
 
-def show_status(path: Path, console: Console, *, as_json: bool) -> ExitCode:
+def show_status(path: Path, console: Console, tree: Path, *, as_json: bool) -> ExitCode:
     """Show the status of a watcher.
 
     Args:
         path: The state file.
         console: Shows it.
+        tree: The tree of results, which knows the names of devices.
         as_json: Show the whole document instead of a summary.
 
     Raises:
@@ -128,14 +131,15 @@ def show_status(path: Path, console: Console, *, as_json: bool) -> ExitCode:
     if as_json:
         print_document(status, console)
         return ExitCode.OK
+    name_of = cache(partial(_name_device, tree))
     for line in _lines(status):
         print_output(plain_text(line), console)
     if status.finished:
         header = ("commit", "when", "status", "benchmark", "device", "difference", "verdict")
-        rows = (row for finished in status.finished for row in _rows(finished.entry, finished.points))
+        rows = (row for finished in status.finished for row in _rows(finished.entry, finished.points, name_of))
         print_output(draw_rows(header, rows), console)
     for alarm in (*status.alarms, *status.unresolved):
-        print_output(plain_text(f"alarm: {_describe_alarm(alarm)}"), console)
+        print_output(plain_text(f"alarm: {_describe_alarm(alarm, name_of)}"), console)
     for delivery in status.undelivered:
         notification = f"{delivery.notification.event} of {delivery.notification.alarm.identity}"
         attempts = "1 attempt" if delivery.attempts == 1 else f"{delivery.attempts} attempts"
@@ -166,23 +170,31 @@ def _lines(status: WatchStatus) -> Iterator[str]:
     yield f"alarms: {len(status.alarms)} in progress, {len(status.unresolved)} reported and unresolved"
 
 
-def _rows(entry: BacklogEntry, points: Sequence[SeriesPoint]) -> Iterator[tuple[str, ...]]:
+def _rows(
+    entry: BacklogEntry, points: Sequence[SeriesPoint], name_of: Callable[[str], str]
+) -> Iterator[tuple[str, ...]]:
     first = (entry.commit.short, _format_time(entry.finished), entry.status.replace("_", " "))
     if not points:
         yield (*first, _first_line(entry.reason), "", "", "")
     for number, point in enumerate(points):
         difference = "" if point.effect is None else f"{point.effect.relative_change:+.2%}"
         lead = first if number == 0 else ("", "", "")
-        yield (*lead, point.title, point.device, difference, point.verdict.value)
+        yield (*lead, point.title, name_of(point.device), difference, point.verdict.value)
 
 
-def _describe_alarm(alarm: Alarm) -> str:
+def _describe_alarm(alarm: Alarm, name_of: Callable[[str], str]) -> str:
     change = alarm.change
     reason = f" ({alarm.reason})" if alarm.reason else ""
     where = f"{'culprit ' if alarm.culprits else ''}{cause_of(alarm)}"
     size = f"{alarm.size.effect.relative_change:+.2%}"
-    what = f"{change.kind} of {size} in {change.title} on {change.device}, {where}"
+    what = f"{change.kind} of {size} in {change.title} on {name_of(change.device)}, {where}"
     return f"{what}: {alarm.stage}{reason}; alarm {alarm.identity}"
+
+
+def _name_device(tree: Path, identity: str) -> str:
+    """Return the identity of a device, with its name where results know another."""
+    name = find_device_name(tree, identity)
+    return identity if name in {None, "", identity} else f"{name} ({identity})"
 
 
 def _first_line(text: str) -> str:
