@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
 from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
@@ -89,6 +89,21 @@ for _place, (_name, (_module, _description)) in enumerate(_COMMANDS.items()):
     )
 
 
+@app.command(
+    name="completion",
+    help="Print a script that completes commands and flags in a shell.",
+    help_epilogue=examples.format_examples(examples.OF_COMMANDS["completion"]),
+    sort_key=len(_COMMANDS),
+)
+def completion(shell: Literal["bash", "zsh", "fish"] = "bash", /) -> None:
+    """`harness completion`.
+
+    Args:
+        shell: Shell that runs the script.
+    """
+    sys.stdout.write(app.generate_completion(shell=shell))
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the console command, and end the process with its exit code."""
     sys.exit(_run_guarded(sys.argv[1:] if argv is None else argv))
@@ -122,7 +137,7 @@ def _run_command(argv: Sequence[str]) -> int:
         if not _HELP.issuperset(tokens):
             from harness.config import arguments
 
-            tokens = arguments.prepare(tokens, _COMMANDS)
+            tokens = arguments.prepare(tokens, (*_COMMANDS, "completion"))
         code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         return int(code or 0)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost frame: nothing is above it

@@ -43,6 +43,7 @@ OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("harness list recipes", "one section"),
         ("harness list --json", "for programs"),
     ),
+    "completion": (("harness completion bash > ~/.harness-completion", "source it in ~/.bashrc"),),
     "status": (
         ("harness status", "state of the watcher of these results"),
         ("harness status --state watch.db --json", "another one, for programs"),
