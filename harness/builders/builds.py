@@ -154,7 +154,7 @@ def _check_layout(program: Path, ordinary: Path, recipe: Recipe) -> None:
     if program.read_bytes() == ordinary.read_bytes():
         raise BuildFailed(
             f"recipe {recipe.name} links the same program in every layout",
-            hint="the order of objects must follow from HARNESS_LAYOUT_SEED: see docs/plug-ins.md",
+            hint="the order of objects must follow from HARNESS_LAYOUT_SEED",
         )
     program.chmod(program.stat().st_mode | 0o500)
 
