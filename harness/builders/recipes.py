@@ -13,10 +13,11 @@ built. Both find in their environment:
     HARNESS_BUILD_DIR      an empty folder for intermediate files
     HARNESS_ABI            the machine architecture of the device, such as `arm64-v8a`; empty for this machine's
     HARNESS_RUNNER_SOURCE  folder of our own runner's sources, for recipes that name this variable
+    HARNESS_LAYOUT_SEED    number of the layout to link, for recipes that name this variable; usually not set
 
-A recipe that names the variable HARNESS_LAYOUT_SEED can link its runner in other layouts. It is then started again with
-the same HARNESS_BUILD_DIR, another DESTINATION and a number in that variable: the objects are there, and only the link
-is made again, with them in an order that follows from the number. `permute_link.py` beside our recipes does that as
+A recipe that names the last one can link its runner in other layouts. It is then started again in the same folder of
+intermediate files, with another DESTINATION and a number: the objects are there, and only the link is made again, with
+them in an order that follows from the number. `permute_link.py` beside our recipes does that as
 CMake's `CXX_LINKER_LAUNCHER`.
 
 CMake is told to use `ccache` where that is installed, and tools that lie beside the interpreter are found behind those

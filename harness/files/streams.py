@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import io
 import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import IO, TextIO, cast
+from typing import IO, Final, TextIO, cast
+
+_PLAIN: Final = str.maketrans(
+    {
+        "±": "+",
+        "×": "x",
+        "·": "-",
+        "…": "~",
+        "\N{EN DASH}": "-",
+        "\N{MINUS SIGN}": "-",
+        "≥": ">",
+        "≤": "<",
+        "µ": "u",
+        "μ": "u",
+        "─": "-",
+        "━": "-",
+        "│": "|",
+        "┃": "|",
+        "▲": "^",
+        "▼": "v",
+        "✓": "+",
+        "✗": "x",
+        "°": " ",
+    }
+)
+"""ASCII of the same width for the signs of our tables, so that a terminal that knows nothing else can show them."""
+_PLAIN_HANDLER: Final = "harness-plain"
 
 
 def discard_output(stream: IO[str]) -> None:
@@ -24,6 +51,17 @@ def discard_output(stream: IO[str]) -> None:
             os.close(null)
 
 
+def _write_plainly(error: UnicodeError) -> tuple[str, int]:
+    """Replace what an encoding does not know: signs of ours by a sign like it, other characters by a question mark."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].translate(_PLAIN)
+    return "".join(character if character.isascii() else "?" for character in text), error.end
+
+
+codecs.register_error(_PLAIN_HANDLER, _write_plainly)
+
+
 def never_failing(stream: TextIO) -> TextIO:
     """Return the stream as one that discards its text once it cannot be written to."""
     return cast("TextIO", _NeverFailing(stream))
@@ -33,15 +71,15 @@ def never_failing(stream: TextIO) -> TextIO:
 def guard_standard_streams() -> Iterator[Callable[[], OSError | ValueError | None]]:
     """Let standard output and standard error never fail until the context ends, whoever writes to them.
 
-    A character that an encoding does not know is replaced. What cannot be written is discarded, so that work goes on,
-    and its results and its exit code are kept.
+    A character that an encoding does not know is replaced by one of the same width. What cannot be written is
+    discarded, so that work goes on, and its results and its exit code are kept.
 
     Yields:
         A function that flushes standard output, and returns why it could not be written. A reader that has gone
         (`| head`) has read what it wanted: that is no reason.
     """
     output, errors = sys.stdout, sys.stderr  # None where they are closed
-    for stream, handling in ((output, "replace"), (errors, "backslashreplace")):
+    for stream, handling in ((output, _PLAIN_HANDLER), (errors, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=handling)
     guarded = _NeverFailing(output)

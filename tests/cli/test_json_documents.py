@@ -28,6 +28,7 @@ WITHOUT_TABLE = {
     "bisect": "shows progress and stores its search",
     "init": "asks a person",
     "schema": "prints JSON",
+    "completion": "prints a script for a shell",
 }
 """Commands without `--json`, and why."""
 

@@ -19,6 +19,7 @@ import pytest
 
 from harness.cli import app, main
 from harness.core.errors import ExitCode
+from harness.files.streams import guard_standard_streams
 from tests.cli.project import Project, generic, observe, one_test
 
 COMMANDS: Final = tuple(name for name in app if not name.startswith("-"))
@@ -123,6 +124,18 @@ def check(words: Sequence[str], names: Collection[str], *, errors_too: bool = Tr
 @pytest.mark.parametrize("command", ["--help", "--version", "--mistake", *COMMANDS])
 def test_no_stream_changes_what_a_command_did(command: str) -> None:
     check((command, *WORDS.get(command, ("--help",))), STREAMS)
+
+
+@pytest.mark.parametrize(("encoding", "shown"), [("ascii", "+ 3 us x 2 ~ ?"), ("latin-1", "± 3 µs × 2 ~ ?")])
+def test_signs_of_tables_are_shown_by_others_of_the_same_width(encoding: str, shown: str) -> None:
+    with encoded(encoding) as stream, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdout", stream)
+        with guard_standard_streams() as find_failure:
+            print("± 3 µs × 2 … é" if encoding == "ascii" else "± 3 µs × 2 … 日", end="")
+            assert find_failure() is None
+        assert isinstance(stream, io.TextIOWrapper)
+        assert isinstance(stream.buffer, io.BytesIO)
+        assert stream.buffer.getvalue().decode(encoding) == shown
 
 
 @pytest.mark.slow

@@ -65,7 +65,7 @@ def test_the_nightly_list_is_used_by_the_examples_and_loads() -> None:
     titles = {benchmark.title for benchmark in load([NIGHTLY]).benchmarks}
     assert any("xnnpack_q8" in title for title in titles)
     for example in EXAMPLES:
-        assert "specifications/benchmarks/nightly.json" in example.read_text()
+        assert re.search(r"harness watch nightly |SPECIFICATION: nightly$", example.read_text(), re.MULTILINE)
 
 
 def test_the_workflow_pastes_no_input_into_a_command() -> None:
