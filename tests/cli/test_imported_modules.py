@@ -49,7 +49,8 @@ def imported(project: Project, *words: str | Path) -> set[str]:
 
 def third_party(modules: set[str]) -> set[str]:
     names = {module.partition(".")[0] for module in modules}
-    return {name for name in names - sys.stdlib_module_names - OURS if not name.startswith("_")}
+    known = sys.stdlib_module_names | OURS | {"sitecustomize", "usercustomize"}  # those belong to the interpreter
+    return {name for name in names - known if not name.startswith("_")}
 
 
 def of(modules: set[str], *packages: str) -> list[str]:

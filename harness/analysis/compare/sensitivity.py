@@ -19,12 +19,10 @@ from __future__ import annotations
 import math
 import random
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final
-
-from scipy.special import betaincinv
 
 from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.recompute import replay
@@ -46,6 +44,10 @@ _SHOWN_CHANGE: Final = 0.02
 
 _CHANGES: Final = tuple(0.002 * 1.1**step for step in range(66))
 """Changes that are tried, from 0.2 % to about 100 %."""
+
+
+_RESOLUTION: Final = 1e-9
+"""Of the ends of an interval of a rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +168,31 @@ def rate_of(count: int, trials: int) -> Rate:
     """Return a rate with its exact 95 % interval (Clopper and Pearson, Biometrika 26, 1934)."""
     if not trials:
         return Rate(count=0, trials=0, low=0.0, high=1.0)
-    low = float(betaincinv(count, trials - count + 1, 0.025)) if count else 0.0
-    high = float(betaincinv(count + 1, trials - count, 0.975)) if count < trials else 1.0
+    low = _solve(lambda share: _at_least(count, trials, share), 0.025) if count else 0.0
+    high = _solve(lambda share: _at_least(count + 1, trials, share), 0.975) if count < trials else 1.0
     return Rate(count=count, trials=trials, low=low, high=high)
+
+
+def _at_least(count: int, trials: int, share: float) -> float:
+    """Return the probability of at least so many successes."""
+    terms = (
+        math.lgamma(trials + 1)
+        - math.lgamma(k + 1)
+        - math.lgamma(trials - k + 1)
+        + k * math.log(share)
+        + (trials - k) * math.log1p(-share)
+        for k in range(count, trials + 1)
+    )
+    return math.fsum(map(math.exp, terms))
+
+
+def _solve(increasing: Callable[[float], float], value: float) -> float:
+    """Return where an increasing function of a probability has a value, to nine digits."""
+    low, high = 0.0, 1.0
+    while high - low > _RESOLUTION:
+        middle = (low + high) / 2
+        low, high = (middle, high) if increasing(middle) < value else (low, middle)
+    return (low + high) / 2
 
 
 def _toss_again(pair: Pair, *, control_first: bool) -> Pair:

@@ -201,8 +201,9 @@ def test_the_steps_of_the_action_pass_words_on_and_keep_the_exit_code(tmp_path: 
     programs = tmp_path / "edge-harness" / "bin"
     programs.mkdir(parents=True)
     (programs / "harness").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/words\necho compared\nexit 1\n')
-    (programs / "harness").chmod(0o755)
-    (programs / "python").symlink_to(sys.executable)
+    (programs / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    for program in programs.iterdir():
+        program.chmod(0o755)
     variables = {"SPECIFICATION": "a b.json", "REPOSITORY": str(repository), "GITHUB_SHA": head}
     code, outputs = Step(tmp_path).run("Compare", **variables, ARGUMENTS="--pairs\n20\n\n--only\n$(touch x) *\n")
     assert code == 0

@@ -1,0 +1,59 @@
+"""What the product imports is what it declares: else an installation without the tools of its tests breaks."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+PARTS = {"markupsafe": "jinja2", "pydantic-core": "pydantic", "urllib3": "requests"}
+"""Packages whose names are in the public interface of another."""
+
+PACKAGES = ("harness", "platforms", "frameworks", "reporters", "specifications")
+
+
+def imported(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def declared(extras: bool) -> set[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    optional = project["optional-dependencies"]
+    words = [
+        *project["dependencies"],
+        *(word for name in optional if extras and name != "dev" for word in optional[name]),
+    ]
+    return {canonicalize_name(Requirement(word).name) for word in words}
+
+
+def unknown(folders: tuple[str, ...], names: set[str]) -> dict[str, set[str]]:
+    """Return the modules that no declared package has, each with the files that import it."""
+    distributions = packages_distributions()
+    missing: dict[str, set[str]] = {}
+    for file in (file for folder in folders for file in (ROOT / folder).rglob("*.py")):
+        for module in imported(file):
+            owners: set[str] = {canonicalize_name(name) for name in distributions.get(module, (module,))}
+            owners |= {PARTS[owner] for owner in owners & PARTS.keys()}
+            if module not in sys.stdlib_module_names and module not in PACKAGES and not owners & names:
+                missing.setdefault(module, set()).add(str(file.relative_to(ROOT)))
+    return missing
+
+
+def test_every_import_is_declared() -> None:
+    assert unknown(PACKAGES, declared(extras=True)) == {}
+
+
+def test_only_frameworks_import_what_an_extra_brings() -> None:
+    missing = unknown(("harness", "platforms", "reporters"), declared(extras=False))
+    assert missing == {}
