@@ -132,12 +132,14 @@ def validate(
         raise UsageError("no specification to check", hint="harness validate FILE...")
     paths = tuple(map(locate_specification, files))
     settings = dataclasses.replace(arguments.resolve_settings(inspect_flags), benchmark_file=paths)
-    from harness.display.documents import print_document
     from harness.flows.inspect import checks, folders
     from harness.flows.measure.workload import load_benchmarks
 
     if json:
-        document = folders.describe_folders(paths, settings)
+        from harness.display.documents import print_document
+        from harness.flows.inspect import validation
+
+        document = validation.describe_files(paths, settings)
         print_document(document, display.open_console())
         return ExitCode.USAGE if document.problems else ExitCode.OK
     if any(path.is_dir() for path in paths):

@@ -77,6 +77,7 @@ def test_validating_imports_nothing_that_measures(project: Project, spec: Path) 
     assert third_party(modules) <= COMMAND_LINE | VALUES
     assert not of(modules, "harness.running", "harness.analysis", "harness.builders", "harness.watch", "reporters.")
     assert not of(modules, "harness.flows.compare", "harness.store.index", "platforms.host")
+    assert not of(modules, "harness.presentation.documents", "harness.core.alarm")
 
 
 def test_a_plan_is_shown_without_numpy_and_without_what_measures(project: Project, spec: Path) -> None:

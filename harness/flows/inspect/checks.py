@@ -29,7 +29,6 @@ from harness.flows.measure.plan import Assignment, Plan
 from harness.flows.measure.preflight import find_package_problem
 from harness.flows.measure.workload import load_benchmarks
 from harness.models.cache import ModelCache
-from harness.presentation.documents import ListedBenchmark, ListedProblem, ValidationDocument
 from harness.presentation.tables import KEEP, Column, make_cells
 from harness.specification.fai_pep import COMMANDS_FRAMEWORK
 
@@ -52,36 +51,6 @@ def validate(benchmarks: Sequence[Benchmark], settings: Settings, console: Conso
     _show_remarks(benchmarks, settings, console)
     counts = f"{count(len(benchmarks), 'benchmark')} in {count(len(settings.benchmark_file), 'file')}"
     print_output(Text(f"{counts}: OK, no problems found"), console)
-
-
-def describe(benchmarks: Sequence[Benchmark], settings: Settings) -> ValidationDocument:
-    """Return the benchmarks of readable specifications, with the problems and remarks that `validate` would show."""
-    return ValidationDocument(
-        benchmarks=tuple(map(_listed, benchmarks)),
-        problems=tuple(map(list_problem, find_problems(benchmarks, settings))),
-        remarks=tuple(map(list_problem, find_remarks(benchmarks, settings))),
-    )
-
-
-def list_problem(problem: Problem) -> ListedProblem:
-    """Return a problem as documents have it."""
-    return ListedProblem(**{**dataclasses.asdict(problem), "file": str(problem.file)})
-
-
-def _listed(benchmark: Benchmark) -> ListedBenchmark:
-    return ListedBenchmark(
-        file=str(benchmark.origin.file),
-        line=benchmark.origin.line,
-        id=benchmark.id,
-        model=benchmark.model.name,
-        identifier=benchmark.identifier,
-        metric=benchmark.metric,
-        framework=benchmark.framework,
-        axes=benchmark.axes,
-        inputs={tensor.name: tensor.shape for tensor in benchmark.inputs},
-        digest=benchmark.digest,
-        obstacle=benchmark.obstacle,
-    )
 
 
 def validate_each(settings: Settings, console: Console) -> None:

@@ -13,9 +13,8 @@ from rich.text import Text
 from harness.config.settings import Settings
 from harness.core.errors import ExitCode, Problem, SpecificationError, UsageError
 from harness.display.tables import print_output
-from harness.flows.inspect.checks import count, describe, find_problems, list_problem
+from harness.flows.inspect.checks import count, find_problems
 from harness.flows.measure.workload import load_benchmarks
-from harness.presentation.documents import ValidationDocument
 from harness.specification.load import is_specification
 
 _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
@@ -52,35 +51,6 @@ def validate_folders(paths: Sequence[Path], settings: Settings, console: Console
     for line in summarise(checked, paths[0]):
         print_output(Text(line), console)
     return ExitCode.USAGE if any(file.problems for file in checked) else ExitCode.OK
-
-
-def describe_folders(paths: Sequence[Path], settings: Settings) -> ValidationDocument:
-    """Return the benchmarks and the problems of every specification that is named or lies below a folder.
-
-    Files that are named stand together; those below a folder are checked each on its own.
-
-    Raises:
-        UsageError: There is none.
-    """
-    named = [path for path in paths if not path.is_dir()]
-    found = [(file,) for file in find_specifications([path for path in paths if path.is_dir()])]
-    groups = ([tuple(named)] if named else []) + found
-    if not groups:
-        raise UsageError(f"no specification in {', '.join(map(str, paths))}", hint="harness validate FILE... or FOLDER")
-    documents = [_describe(files, settings) for files in groups]
-    return ValidationDocument(
-        benchmarks=tuple(benchmark for document in documents for benchmark in document.benchmarks),
-        problems=tuple(problem for document in documents for problem in document.problems),
-        remarks=tuple(remark for document in documents for remark in document.remarks),
-    )
-
-
-def _describe(files: tuple[Path, ...], settings: Settings) -> ValidationDocument:
-    settings = replace(settings, benchmark_file=files)
-    try:
-        return describe(load_benchmarks(settings), settings)
-    except SpecificationError as error:
-        return ValidationDocument(benchmarks=(), problems=tuple(map(list_problem, error.problems)))
 
 
 def find_specifications(paths: Sequence[Path]) -> Iterator[Path]:
