@@ -77,7 +77,7 @@ class ReportDocument(Document):
     """`harness report --json`: stored results, oldest first.
 
     Attributes:
-        results: The latest 25 of the selected results; with a folder or `LAST` all of them.
+        results: All selected results.
         unreadable: Messages about damaged results, which are left out.
     """
 

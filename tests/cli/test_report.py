@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,30 @@ def test_the_last_run_is_shown_whole(tree: Path, capsys: pytest.CaptureFixture[s
 def test_a_list_without_results_says_so(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _report(tree, "--since", "1d") == 0
     assert "no such results" in capsys.readouterr().out
+
+
+def test_the_list_of_everything_says_what_it_leaves_out_and_a_selection_leaves_out_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = tmp_path / "tree"
+    for number in range(27):
+        made = ok_result(uid=f"{number}", identifier=f"b{number:02}", started=1_760_000_000.0 + number)
+        LocalReporter(tree).report(report_of(made))
+    assert _report(tree) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("mv2/b") == 25
+    assert "mv2/b02" in shown
+    assert "mv2/b01" not in shown
+    assert "25 of 27 shown; `harness report --only '*'` lists all" in shown
+    for selection in (("--only", "*"), ("--since", "2025-01-01")):
+        assert _report(tree, *selection) == 0
+        shown = capsys.readouterr().out
+        assert shown.count("mv2/b") == 27
+        assert " shown; " not in shown
+        assert _report(tree, *selection, "--json") == 0
+        assert len(json.loads(capsys.readouterr().out)["results"]) == 27
+    assert _report(tree, "--json") == 0
+    assert [result["uid"] for result in json.loads(capsys.readouterr().out)["results"]] == [str(n) for n in range(27)]
 
 
 def test_reporters_and_exports_work_together(tree: Path, tmp_path: Path) -> None:

@@ -31,16 +31,18 @@ from harness.presentation.verdicts import CATEGORY_OF_VERDICT
 from harness.store.index import IndexEntry, build_entry
 
 _LATEST = 25
-"""Number of results in the list: a screenful."""
+"""Number of results in the list of everything: a screenful."""
 
 
 def latest(settings: Settings, console: Console, selection: ResultFilter = EVERYTHING) -> ExitCode:
-    """List the newest selected results of the local tree, oldest first."""
+    """List the selected results of the local tree, oldest first; without a selection the newest ones."""
     stored = StoredResults(None, settings.local_reporter, selection)
     if selection == EVERYTHING:  # the index has all that the list shows
         entries = stored.entries[-_LATEST:]
+        count = len(stored.entries)
     else:
-        entries = [build_entry(each.result, _relative(each.place, settings)) for each in stored.newest(_LATEST)]
+        entries = [build_entry(each.result, _relative(each.place, settings)) for each in stored]
+        count = len(entries)
     for problem in stored.unreadable:
         print_line(Line.of(Span(f"✗ {problem.message}", Tone.BAD)), widen(CleanConsole(stderr=True)))
     console = widen(console)
@@ -49,21 +51,24 @@ def latest(settings: Settings, console: Console, selection: ResultFilter = EVERY
         print_line(Line.of(f"{none} in {settings.local_reporter}"), console)
         return ExitCode.OK
     console.print(fit_table(_listing(entries), console))
+    if len(entries) < count:
+        cut = f"{len(entries)} of {count} shown; `harness report --only '*'` lists all"
+        print_line(Line.of(cut), console)
     places = f"in {settings.local_reporter}; `harness report FOLDER` shows one of them, or all below a folder, again"
     print_line(Line.of(Span(places, Tone.MUTED)), console)
     return ExitCode.OK
 
 
 def describe(path: Path | None, settings: Settings, selection: ResultFilter, console: Console) -> ExitCode:
-    """Print a document about the latest selected results; of a path, and of the last run, about all.
+    """Print a document about all selected results.
 
     Raises:
         UsageError: There is no result at the path.
     """
     stored = StoredResults(path, settings.local_reporter, selection)
-    results = stored.newest(_LATEST) if path is None and not selection.last_run else list(stored)
+    results = tuple(map(_listed, stored))
     unreadable = tuple(problem.message for problem in stored.unreadable)
-    print_document(ReportDocument(results=tuple(map(_listed, results)), unreadable=unreadable), console)
+    print_document(ReportDocument(results=results, unreadable=unreadable), console)
     return ExitCode.ENVIRONMENT if unreadable else ExitCode.OK
 
 

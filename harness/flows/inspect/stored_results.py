@@ -118,21 +118,6 @@ class StoredResults:
             if self._selection.accepts(result):
                 yield StoredResult(result, file)
 
-    def newest(self, count: int) -> list[StoredResult]:
-        """Return so many of the newest selected results, oldest first."""
-        newest: list[StoredResult] = []
-        for _, file in reversed(self._entries):
-            if len(newest) == count:
-                break
-            try:
-                result = load_result(file)
-            except EnvironmentProblem as problem:
-                self.unreadable.append(problem)
-                continue
-            if self._selection.accepts(result):
-                newest.append(StoredResult(result, file))
-        return newest[::-1]
-
     def _list_tree(self, tree: Path) -> list[tuple[IndexEntry, Path]]:
         """Return the results of the tree by its index, without those that are too old."""
         index = read_index(tree)

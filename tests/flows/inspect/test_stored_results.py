@@ -64,12 +64,6 @@ def test_every_condition_selects(selection: ResultFilter, uids: list[str], tree:
     assert _selected(tree, selection, tree if by_path else None) == uids
 
 
-def test_the_newest_come_last(tree: Path) -> None:
-    stored = StoredResults(None, tree, ResultFilter(last_run=True))
-    assert [each.result.uid for each in stored.newest(1)] == ["newest"]
-    assert [each.result.uid for each in stored.newest(5)] == ["middle", "newest"]
-
-
 def test_results_of_a_harness_that_stored_no_run_are_runs_of_their_own(tmp_path: Path) -> None:
     _keep(tmp_path, "one", place=1)
     _keep(tmp_path, "two", place=2)
