@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from harness.config import arguments, fai_pep_info
 from harness.config.flags import ONE_COMMIT, CompareFlags, RunFlags, WatchFlags
-from harness.config.parsing import find_programs, parse_devices, parse_precision
+from harness.config.parsing import find_programs, parse_devices, parse_precision, reject_percent
 from harness.config.settings import Settings
 from harness.core.comparison import Interleave
 from harness.core.errors import UsageError
@@ -92,7 +92,8 @@ def compare_request(flags: RunFlags, compare_flags: CompareFlags) -> CompareRequ
     """Return what the flags, or an info JSON, ask to compare.
 
     Raises:
-        UsageError: The info JSON cannot be read, a self-check has sides, or there is no such folder of recipes.
+        UsageError: The info JSON cannot be read, a self-check has sides, a margin was probably meant in percent, or
+            there is no such folder of recipes.
     """
     from harness.flows.compare.requests import CompareRequest
     from harness.flows.measure.runners import Programs
@@ -101,6 +102,8 @@ def compare_request(flags: RunFlags, compare_flags: CompareFlags) -> CompareRequ
     _reject_empty_names(compare_flags)
     _reject_number_of_layouts(compare_flags)
     _reject_missing_folders_of_recipes(compare_flags)
+    for name in ("margin", "tail_margin"):
+        reject_percent(name.replace("_", "-"), getattr(compare_flags, name) or 0.0)
     control = _programs_or_name(compare_flags.control_program, compare_flags.control)
     treatment = _programs_or_name(compare_flags.treatment_program, compare_flags.treatment)
     if flags.info is not None and (info := fai_pep_info.read(flags.info)).control is not None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, cast, get_args
 
 from harness.config import built_in
 from harness.core.errors import UsageError
+from harness.core.scalars import suggest_share
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -221,7 +222,7 @@ def parse_precision(value: object) -> object:
     """Parse a share such as 0.02, or `none` as infinite: any precision suffices.
 
     Raises:
-        UsageError: It is no share, or not more than nothing.
+        UsageError: It is no share, not more than nothing, or 1 or more: probably percent.
     """
     if value == "none":
         return math.inf
@@ -231,7 +232,21 @@ def parse_precision(value: object) -> object:
         precision = math.nan
     if not precision > 0:
         raise UsageError(f"precision: `{shorten(str(value))}` is no share above 0", hint="0.02 is ±2 %; or none")
+    if precision != math.inf:
+        reject_percent("precision", precision)
     return precision
+
+
+def reject_percent(name: str, share: float) -> None:
+    """Reject a share of 1 or more, which would be satisfied by anything: it was probably meant in percent.
+
+    Raises:
+        UsageError: It is one.
+    """
+    if share >= 1:
+        raise UsageError(
+            f"{name}: {share:g} is {100 * share:g} %; a share is below 1", hint=suggest_share(share) or "0.02 is 2 %"
+        )
 
 
 def parse_cpus(value: object) -> object:

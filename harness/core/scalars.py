@@ -13,3 +13,8 @@ def format_scalar(value: Scalar) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def suggest_share(value: float) -> str | None:
+    """Return `did you mean 0.02?` for 2, which was probably meant in percent; None where percent is no share either."""
+    return f"did you mean {value / 100:g}?" if 1 <= value < 100 else None

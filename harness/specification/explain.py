@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from jsonschema import Draft202012Validator, ValidationError
 
 from harness.core.placeholders import suggest
+from harness.core.scalars import suggest_share
 from harness.specification.document import Findings, join
 from harness.specification.schema import specification_schema
 
@@ -27,6 +28,7 @@ _NUMBERS = re.compile(r"[0-9]+(\s*[,x]\s*[0-9]+)*")
 _SENTENCES: Mapping[str, Callable[[ValidationError], str]] = {
     "minimum": lambda error: f"must be at least {error.validator_value}, got {show(error.instance)}",
     "exclusiveMinimum": lambda error: f"must be more than {error.validator_value}, got {show(error.instance)}",
+    "exclusiveMaximum": lambda error: f"must be less than {error.validator_value}, got {show(error.instance)}",
     "minItems": lambda _: "must have at least one item",
     "minProperties": lambda _: "must have at least one member",
     "minLength": lambda _: "must not be empty",
@@ -103,7 +105,8 @@ def _report(error: ValidationError, findings: Findings) -> None:
         findings.add(pointer, f"expected {expected}, got {show(error.instance)}", _type_hint(error, pointer))
     else:
         sentence = _SENTENCES.get(str(error.validator))
-        findings.add(pointer, sentence(error) if sentence else error.message)
+        hint = suggest_share(error.instance) if error.validator == "exclusiveMaximum" else None
+        findings.add(pointer, sentence(error) if sentence else error.message, hint)
 
 
 def _report_missing(error: ValidationError, pointer: str, findings: Findings) -> None:

@@ -28,6 +28,7 @@ from harness.specification.sections import (
     PlatformArgs,
     Seconds,
     Section,
+    Share,
     Step,
 )
 
@@ -94,7 +95,7 @@ class ModelSection(Section):
     cooldown: Seconds | None = None
     repeat: Count | None = None
     max_repeat: Count | None = None
-    repeat_precision: Limit | None = None
+    repeat_precision: Share | None = None
     preprocess: Step | None = None
     postprocess: Step | None = None
     converter: Converter | None = None
@@ -196,7 +197,7 @@ class Test(Section):
     time_limit_s: Limit | None = None
     repeat: Count | None = None
     max_repeat: Count | None = None
-    repeat_precision: Limit | None = None
+    repeat_precision: Share | None = None
     threads: Count | None = None
     method: Name | None = None
     inputs: dict[Name, InputEntry] = {}

@@ -26,6 +26,25 @@ def test_anything_else_is_a_mistake(text: object) -> None:
         parse_precision(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"), [("2", "did you mean 0.02?"), ("1", "did you mean 0.01?"), (0.5e3, "0.02 is 2 %")]
+)
+def test_a_share_that_was_probably_meant_in_percent_is_refused(text: object, hint: str) -> None:
+    with pytest.raises(UsageError, match="below 1") as caught:
+        parse_precision(text)
+    assert caught.value.hint == hint
+
+
+def test_infinity_is_any_precision() -> None:
+    assert parse_precision("inf") == math.inf
+
+
+@pytest.mark.parametrize("name", ["margin", "tail_margin"])
+def test_so_is_a_margin(name: str) -> None:
+    with pytest.raises(UsageError, match=r"below 1\n.*did you mean 0\.02\?"):
+        compare_request(RunFlags(), CompareFlags(**{name: 2.0}))  # type: ignore[arg-type]
+
+
 def test_it_is_no_wish_to_compare() -> None:
     given = RunFlags(precision="0.01")  # type: ignore[call-arg]  # its fields are known at run time only
     assert not wants_comparison(given, CompareFlags())

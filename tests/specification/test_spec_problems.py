@@ -24,6 +24,7 @@ MODEL_PROBLEMS: list[tuple[Members, str, str, str]] = [
     ({"repeat": 1.5}, "/model/repeat", "expected a whole number, got 1.5", ""),
     ({"repeat": 2.0}, "/model/repeat", "input should be a valid integer", ""),
     ({"timeout": 0}, "/model/timeout", "must be more than 0, got 0", ""),
+    ({"repeat_precision": 2}, "/model/repeat_precision", "must be less than 1, got 2", "did you mean 0.02?"),
     ({"cooldown": -1}, "/model/cooldown", "must be at least 0, got -1", ""),
     ({"cooldown": "3"}, "/model/cooldown", 'expected a number, got "3"', "without quotes: 3"),
     ({"name": ""}, "/model/name", "must not be empty", ""),
