@@ -105,7 +105,7 @@ def _report(error: ValidationError, findings: Findings) -> None:
         findings.add(pointer, f"expected {expected}, got {show(error.instance)}", _type_hint(error, pointer))
     else:
         sentence = _SENTENCES.get(str(error.validator))
-        hint = suggest_share(error.instance) if error.validator == "exclusiveMaximum" else None
+        hint = suggest_share(float(str(error.instance))) if error.validator == "exclusiveMaximum" else None
         findings.add(pointer, sentence(error) if sentence else error.message, hint)
 
 
