@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from pathlib import Path
 from typing import Final
 
@@ -67,6 +67,8 @@ class CommitProcessor:
         self._trends = SeriesTrends(state.points, tasks.read_trend)
         self.finished: Counter[CommitStatus] = Counter()
         """Number of finished commits by status."""
+        self.has_unusable_control = False
+        """Whether a commit was passed over because nothing that it can be compared with could be built or measured."""
         self._unjudged: tuple[SeriesPoint, ...] = ()
         self._failures = 0
         self._retry_at = -math.inf
@@ -110,12 +112,16 @@ class CommitProcessor:
 
     def _process(self, entry: BacklogEntry, announce: Callable[[str], None]) -> None:
         try:
-            control = self._choose_control(entry)
+            control = self._choose_control(entry, self._control_troubles.unusable)
+            unusable = self._choose_control(entry, frozenset()) if control is None else None
         except EnvironmentProblem as error:
             self._postpone(entry, error)
             return
         if control is None:
             reason = "there is no other commit to compare it with"
+            if unusable is not None:
+                self.has_unusable_control = True
+                reason = f"{unusable.short} and every other commit to compare it with could not be built or measured"
             self._record(entry, CommitOutcome(status=CommitStatus.SKIPPED, reason=reason))
             return
         announce(f"comparing {entry.commit.short} with {control.short}")
@@ -143,8 +149,7 @@ class CommitProcessor:
         except BenchmarkFailed as error:
             return CommitOutcome(status=CommitStatus.FAILED, reason=error.message)
 
-    def _choose_control(self, entry: BacklogEntry) -> Commit | None:
-        broken = self._control_troubles.unusable
+    def _choose_control(self, entry: BacklogEntry, broken: Set[str]) -> Commit | None:
         before = self._state.commits.before(entry)
         while before is not None and before.commit.id in broken:
             before = self._state.commits.before(before)

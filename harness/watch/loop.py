@@ -69,12 +69,14 @@ class WatchSummary:
         is_unreachable: Whether the last poll failed.
         has_environment_problem: Whether a commit, an alarm or a notification waits because of device, tool, disk or
             receiver.
+        has_unusable_control: Whether a commit was passed over because no control could be built or measured.
     """
 
     commits: Counter[CommitStatus]
     alarms: tuple[str, ...]
     is_unreachable: bool
     has_environment_problem: bool
+    has_unusable_control: bool = False
 
 
 def watch(
@@ -160,7 +162,11 @@ class _Watcher:
         parts = (self._commits, self._alarms, self._outbox)
         has_environment_problem = any(part.has_environment_problem for part in parts)
         return WatchSummary(
-            self._commits.finished, tuple(self._alarms.confirmed), self._is_unreachable, has_environment_problem
+            self._commits.finished,
+            tuple(self._alarms.confirmed),
+            self._is_unreachable,
+            has_environment_problem,
+            self._commits.has_unusable_control,
         )
 
     def _loop(self) -> None:

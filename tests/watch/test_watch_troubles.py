@@ -125,6 +125,19 @@ def test_a_control_that_cannot_be_built_is_replaced(
     assert state.commits.counts() == {CommitStatus.DONE: 1}
 
 
+def test_nothing_left_to_compare_with_is_reported_as_what_it_is_and_no_success(
+    state: State, line: Line, clock: Clock
+) -> None:
+    line.times = {"c0": 10, "c1": 20, "c2": 30}
+    line.ids = ["c0", "c1", "c2"]
+    broken = CommitOutcome(control_failed=True, reason="no compiler then")
+    summary = watch(orders(line), WatchTasks(lambda *_: broken), state, timing=clock.timing)
+    assert summary.commits == {CommitStatus.SKIPPED: 1}
+    (entry,) = state.commits.with_status(CommitStatus.SKIPPED)
+    assert entry.reason == "c0 and every other commit to compare it with could not be built or measured"
+    assert exit_code_of(summary, is_worse=False, has_failures=False) is ExitCode.BENCHMARK_FAILED
+
+
 def test_of_releases_each_is_held_against_the_one_before_that_can_be_built(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:

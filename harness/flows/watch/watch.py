@@ -237,6 +237,7 @@ def exit_code_of(summary: WatchSummary, *, is_worse: bool, has_failures: bool) -
         codes.append(ExitCode.REGRESSION)
     if summary.is_unreachable or summary.has_environment_problem:
         codes.append(ExitCode.ENVIRONMENT)
-    if has_failures or summary.commits[CommitStatus.FAILED] or summary.commits[CommitStatus.BUILD_FAILED]:
+    has_failed_commits = summary.commits[CommitStatus.FAILED] or summary.commits[CommitStatus.BUILD_FAILED]
+    if has_failures or has_failed_commits or summary.has_unusable_control:
         codes.append(ExitCode.BENCHMARK_FAILED)
     return most_severe(codes)
