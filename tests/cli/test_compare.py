@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.project import Project, command, generic, one_test
+from tests.cli.project import Project, command, generic, observe, one_test
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.slow
@@ -87,6 +87,15 @@ def test_equal_programs_in_different_files_show_no_change(project: Project, spec
     )
     assert done.code == 0, done.stderr + done.stdout
     assert done.read()[0]["comparison"]["verdict"] == "no change"
+
+
+def test_programs_that_no_command_starts_are_not_compared(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", observe(5, 6, 7))))
+    done = project.harness("compare", "-b", spec, *sides(runner(project, "old"), runner(project, "new", scale=1.2)))
+    assert done.code == 4
+    (result,) = done.read()
+    assert result["reason"] == "no command of it starts the programs that are compared: both sides would run the same"
+    assert "{program}" in result["hint"]
 
 
 def test_identical_programs_are_not_measured(project: Project, spec: Path) -> None:

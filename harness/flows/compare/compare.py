@@ -14,12 +14,14 @@ from harness.analysis.compare.discovery import proven_change
 from harness.analysis.results import build_info
 from harness.builders.records import is_same_runner
 from harness.config.settings import Settings
+from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.comparison import Comparison, Parameters, Verdict
 from harness.core.device import Device
 from harness.core.errors import ExitCode, HarnessError
 from harness.core.layout import layout_notes
 from harness.core.note import Note
+from harness.core.placeholders import find_placeholders
 from harness.core.protocols import Display, OptionReader, Reporter, device_options
 from harness.core.result import Outcome, Report, Result
 from harness.flows.compare import self_check
@@ -44,6 +46,13 @@ from harness.shell import Interrupted
 
 _JOURNALS: Final = "comparisons"
 """Folder of journals, in the cache."""
+
+
+_RUNNER_UNUSED: Final = Failure(
+    Outcome.FAILED,
+    "no command of it starts the programs that are compared: both sides would run the same",
+    "write {program} where a command starts the program, such as `{program} --size 100`",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +253,9 @@ class ComparisonStages:
         if isinstance(treatment_job, Failure):
             self._report(self._not_run(assignment, treatment_job))
             return None
+        if not self._task.self_check and not _starts_runner(assignment.benchmark, control_job.build):
+            self._report(self._not_run(assignment, _RUNNER_UNUSED))
+            return None
         return ComparisonSubject(control_job, treatment_job, assignment.device, self._task.metric)
 
     def _recall(self, subjects: Sequence[ComparisonSubject]) -> Mapping[int, Result]:
@@ -383,6 +395,17 @@ class ComparisonStages:
             report = report.model_copy(update={"result": result.model_copy(update={"comparison": comparison})})
         with self._lock:
             return self._reporting.report(report)
+
+
+def _starts_runner(benchmark: Benchmark, build: Build) -> bool:
+    """Return whether the commands of a benchmark can start what is compared; the framework's own do."""
+    if not benchmark.commands or benchmark.app is not None:
+        return True
+    text = benchmark.model_dump_json()
+    names = {*build.programs, *(path.name for path in build.programs.values())}
+    return not {*build.programs, "program", "TGTDIR"}.isdisjoint(find_placeholders(text)) or any(
+        name in text for name in names - {"program"}
+    )
 
 
 def _are_same_program(control: Build, treatment: Build) -> bool:
