@@ -100,7 +100,7 @@ def compare(
         raise UsageError(
             "--json without --from", hint="--simple-screen-reporter writes one line of JSON per result while measuring"
         )
-    arguments.require_specification(settings)
+    arguments.require_specification(settings, "compare")
     if settings.dry_run:
         return _show_plan(settings, request, compares=True, builds_runner=not request.self_check)
     with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
@@ -130,7 +130,7 @@ def watch(
     if watch_flags.test_hook:
         with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
             return flow.send_test_messages(watching, shown)
-    arguments.require_specification(settings)
+    arguments.require_specification(settings, "watch")
     request = from_flags.compare_request(run_flags, compare_flags)
     with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
         return flow.watch(request, settings, watching, shown)
@@ -154,7 +154,7 @@ def bisect(
         run_flags: What to measure, where and how.
         compare_flags: Where commits come from, and how to decide.
     """
-    settings = arguments.require_specification(arguments.resolve_settings(run_flags, files))
+    settings = arguments.require_specification(arguments.resolve_settings(run_flags, files), "bisect")
     request = from_flags.compare_request(run_flags, compare_flags)
     from harness.flows.bisect import bisect as flow
 

@@ -137,8 +137,9 @@ def _reject_unknown_word(word: str, commands: Collection[str]) -> None:
     known = built_in.find_specifications()
     if word in known or built_in.is_path(word):
         return
-    close = difflib.get_close_matches(word, [*commands, *known], n=1, cutoff=_SIMILAR)
-    hint = f"did you mean {close[0]}?" if close else "`harness --help` lists the commands, `harness list` the models"
+    listing = "`harness --help` lists the commands, `harness list` the models"
+    close = built_in.find_similar(word, [*commands, *known], _SIMILAR)
+    hint = f"did you mean {' or '.join(close)}?" if close and word != "help" else listing
     raise UsageError(f"{shorten(word)} is neither a command nor a specification", hint=hint)
 
 
@@ -209,15 +210,21 @@ def warn(text: str) -> None:
             print(f"harness: {clean_for_terminal(text)}", file=sys.stderr, flush=True)
 
 
-def require_specification(settings: Settings) -> Settings:
+def require_specification(settings: Settings, command: str = "") -> Settings:
     """Return the settings if they name a specification.
+
+    Args:
+        settings: The settings.
+        command: The command that needs it, for the hint; empty is the one that may be left out.
 
     Raises:
         UsageError: They do not.
     """
     if not settings.benchmark_file:
         raise UsageError(
-            "no specification", hint="harness mv2; `harness list` shows what is built in, `harness --help` has more"
+            "no specification",
+            hint=f"{' '.join(('harness', *command.split(), 'mv2'))}{' ...' if command else ''}; `harness list` shows "
+            f"what is built in, `harness {f'{command} ' if command else ''}--help` has more",
         )
     return settings
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -60,6 +60,18 @@ def locate_specification(word: str) -> Path:
 
 def suggest_name(word: str, known: Mapping[str, Path]) -> str:
     """Return the built-in name that may have been meant, and all of them."""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=_SIMILAR)
-    meant = f"did you mean {close[0]}? " if close else ""
+    close = find_similar(word, tuple(known), _SIMILAR)
+    meant = f"did you mean {' or '.join(close)}? " if close else ""
     return f"{meant}built in: {', '.join(known)} (`harness list` describes them)"
+
+
+def find_similar(word: str, known: Sequence[str], cutoff: float) -> Sequence[str]:
+    """Return the names that a word may have been meant as: those that it begins, else the most similar one.
+
+    Args:
+        word: What was typed.
+        known: All names.
+        cutoff: Likeness from which on a name is similar.
+    """
+    longer = [name for name in known if name.startswith(f"{word}_")] if word else []
+    return longer or difflib.get_close_matches(word, known, n=1, cutoff=cutoff)
