@@ -8,13 +8,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from harness.core import DICTIONARY_NAME
 from harness.core.errors import UsageError
 from harness.specification.document import Document
 
 Specification: TypeAlias = str | PathLike[str] | Mapping[str, object]
 Specifications: TypeAlias = Specification | Sequence[Specification]
 
-_NAME: Final = "<specification>"
+_NAME: Final = f"{DICTIONARY_NAME}>"
 """Name of a dictionary in messages and results."""
 
 
@@ -31,7 +32,7 @@ def split(spec: Specifications) -> tuple[tuple[str | Path, ...], tuple[Document,
     mappings = [item for item in items if isinstance(item, Mapping)]
     if len(files) + len(mappings) < len(items):
         raise UsageError("a specification is neither a path nor a dictionary", hint="give one or the other")
-    names = [_NAME if len(mappings) == 1 else f"<specification {number}>" for number in range(1, len(mappings) + 1)]
+    names = [_NAME if len(mappings) == 1 else f"{DICTIONARY_NAME} {number}>" for number in range(1, len(mappings) + 1)]
     return files, tuple(_document(name, item) for name, item in zip(names, mappings, strict=True))
 
 

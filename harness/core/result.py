@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
+from harness.core import DICTIONARY_NAME
 from harness.core.build import BuildInfo
 from harness.core.cached_files import ExportReport
 from harness.core.comparison import Comparison
@@ -146,6 +147,11 @@ class BenchmarkInfo(Value):
         """Name for people: model and identifier."""
         return f"{self.model}/{self.identifier}"
 
+    @property
+    def is_of_dictionary(self) -> bool:
+        """True if its specification was a dictionary of a script, which no command can name."""
+        return self.specification.startswith(DICTIONARY_NAME)
+
 
 class FileInfo(Value):
     """One file that took part.
@@ -219,7 +225,9 @@ class Result(Value):
     @property
     def reproduce(self) -> str:
         """The command that measures it once more, as it is typed; empty where it is not known."""
-        return self.reproduction.line if self.reproduction is not None else ""
+        if self.reproduction is None or self.benchmark.is_of_dictionary:  # an older harness stored a line that fails
+            return ""
+        return self.reproduction.line
 
     @property
     def ok(self) -> bool:

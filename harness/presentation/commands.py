@@ -18,14 +18,14 @@ def format_rerun_command(result: Result, folder: Path = Path()) -> str:
     """Return the command that measures this result once more: the one that is stored with it.
 
     That of a comparison that an older harness stored is derived from it; given programs are named by a placeholder.
-    Empty where no command could name the runners.
+    Empty where no command could name the runners or the specification.
 
     Args:
         result: The result.
         folder: Folder in which it was measured, so that a derived command works in any.
     """
-    if result.reproduction is not None:
-        return result.reproduction.line
+    if result.reproduction is not None or result.benchmark.is_of_dictionary:
+        return result.reproduce
     comparison = result.comparison
     side_flags = _side_flags(comparison.control, result.build) if comparison and result.build else []
     if comparison is None or not side_flags:
@@ -52,7 +52,7 @@ def collect_rerun_commands(results: Sequence[Result], folder: Path) -> list[str]
 
     Results of one command are measured by one again, which names all of them.
     """
-    stored = [result.reproduction for result in results if result.reproduction is not None]
+    stored = [result.reproduction for result in results if result.reproduction is not None and result.reproduce]
     derived = [format_rerun_command(result, folder) for result in results if result.reproduction is None]
     return list(dict.fromkeys(filter(None, [*format_lines(stored), *derived])))
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import harness
+from harness.presentation.commands import format_rerun_command
 from tests.cli import scripts
 from tests.cli.project import Project, generic, one_test
 
@@ -32,6 +33,8 @@ def test_a_comparison_returns_the_verdict_of_each_benchmark(
     comparison = results[0].comparison
     assert comparison is not None
     assert comparison.verdict is harness.Verdict.REGRESSION
+    assert results[0].reproduction is None
+    assert format_rerun_command(results[0]) == ""
     assert comparison.parameters.precision == 0.5
     table = harness.frame(results)
     assert table["verdict"].dropna().unique().tolist() == ["regression"]

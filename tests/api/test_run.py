@@ -58,6 +58,7 @@ def test_a_dictionary_is_a_specification(place: Path) -> None:
     results = harness.run(spec, only="tag:quick", meta={"purpose": "test"})
     assert results.ok, results
     assert results[0].meta["purpose"] == "test"
+    assert (results[0].reproduction, results[0].reproduce) == (None, "")
     assert results[0].files["files.data"].size_bytes == 4
 
 

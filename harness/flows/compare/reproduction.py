@@ -50,10 +50,11 @@ def reproduce_comparison(
         platform: Its platform.
 
     Returns:
-        None where no flags name the runners: they came from elsewhere, as in FAI-PEP's info JSON.
+        None where no flags name the runners, which came from elsewhere, as in FAI-PEP's info JSON, or no file is the
+        specification, which was a dictionary.
     """
     words = _side_words(sides.control, sides.treatment)
-    if words is None:
+    if words is None or result.benchmark.is_of_dictionary:
         return None
     metric = [] if sides.metric in {None, LATENCY} else ["--metric", str(sides.metric)]
     unequal = ["--unequal-options", *sides.unequal_options] if sides.unequal_options else []

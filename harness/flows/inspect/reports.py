@@ -141,8 +141,15 @@ def _show_commands(results: Sequence[Result], console: Console) -> None:
     for result in results:
         where = f" on {result.device.name}" if result.device is not None else ""
         print_line(Line.of(Span(make_printable(f"{result.benchmark.title}{where}:"), Tone.MUTED)), console)
-        command = format_rerun_command(result) or "unknown: no flags name its runner, or an older version measured it"
+        command = format_rerun_command(result) or _why_unknown(result)
         print_output(Text(make_printable(command), no_wrap=True), console)  # for copying
+
+
+def _why_unknown(result: Result) -> str:
+    """Return why no command measures a result again."""
+    if result.benchmark.is_of_dictionary:
+        return "unknown: its specification was a dictionary"
+    return "unknown: no flags name its runner, or an older version measured it"
 
 
 def _require(results: Sequence[object], path: Path | None) -> None:

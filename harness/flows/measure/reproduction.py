@@ -45,8 +45,11 @@ def reproduce_run(result: Result, settings: Settings, side: Side, platform: Plat
         platform: Its platform.
 
     Returns:
-        None where no flags name the runner: it came from elsewhere, as in FAI-PEP's info JSON.
+        None where no flags name the runner, which came from elsewhere, as in FAI-PEP's info JSON, or no file is the
+        specification, which was a dictionary.
     """
+    if result.benchmark.is_of_dictionary:
+        return None
     if isinstance(side, CommitRunner):
         runner = ["--source", side.source.name, "--treatment", side.commit.id, *recipe_words(side.recipes)]
     elif side is installed_runner and settings.commit is None:

@@ -84,16 +84,20 @@ def test_the_verbose_display_shows_how_to_measure_each_result_again(tmp_path: Pa
     reproduction = Reproduction(
         command=("harness", "run", "-b", "/a b.json"), benchmark="mv2/new", benchmark_digest="d" * 64, device="x"
     )
+    scripted = ok_result(identifier="scripted").benchmark.model_copy(update={"specification": "<specification 2>"})
     for result in (
         ok_result(identifier="old"),
         ok_result(identifier="new").model_copy(update={"reproduction": reproduction}),
+        ok_result(identifier="scripted").model_copy(update={"benchmark": scripted, "reproduction": reproduction}),
     ):
         LocalReporter(tmp_path).report(report_of(result))
     stream = io.StringIO()
     settings = Settings(local_reporter=tmp_path, verbose=True)
     reports.show(tmp_path, settings, Console(file=stream, width=40))
     shown = stream.getvalue()
+    assert shown.count(reproduction.line) == 1
     assert f"\n{reproduction.line}\n" in shown
+    assert "unknown: its specification was a dictionary" in shown
     assert "unknown: no flags name its runner" in shown
 
 
