@@ -23,16 +23,20 @@ from harness.presentation.verdicts import separate_comparisons
 _OPERATORS: Final = 5
 """Operators that are listed for each benchmark; pages list all."""
 
-_IN_FULL: Final = "`-v` shows every note in full"
+_OF_LAST_RUN: Final = "harness report LAST"
+"""Command that shows the results of a run that has just ended."""
 
 
-def show_results(results: Sequence[Result], console: Console, *, verbose: bool = False) -> None:
+def show_results(
+    results: Sequence[Result], console: Console, *, verbose: bool = False, again: str = _OF_LAST_RUN
+) -> None:
     """Show comparisons, most severe first, and then measurements. In a pipe nothing is folded or cut.
 
     Args:
         results: What to show.
         console: Where to show it.
         verbose: Show each note on measurements in full instead of one line for each cause.
+        again: Command that shows them again.
 
     Raises:
         OSError: The stream cannot be written.
@@ -45,7 +49,10 @@ def show_results(results: Sequence[Result], console: Console, *, verbose: bool =
         _show_comparisons(describe_comparisons(compared, operators_at_most=_OPERATORS), console)
     if measured:
         console.print()
-        _show_measurements(describe_measurements(measured, operators_at_most=_OPERATORS), console, verbose=verbose)
+        section = describe_measurements(measured, operators_at_most=_OPERATORS)
+        _show_measurements(section, console, verbose=verbose)
+        if not verbose and any(result.notes for result in measured if result.ok):
+            _show_muted(f"`{again} -v` shows every note in full, and how to measure again", console)
 
 
 def _show_comparisons(section: ComparisonSection, console: Console) -> None:
@@ -75,8 +82,6 @@ def _show_measurements(section: MeasurementSection, console: Console, *, verbose
         _show_muted(sentence, console)
     for line in section.remarks if verbose else section.folded_remarks:
         print_line(line, console)
-    if not verbose and any(result.notes for result in section.results if result.ok):
-        _show_muted(_IN_FULL, console)
 
 
 def _show_muted(sentence: str, console: Console) -> None:

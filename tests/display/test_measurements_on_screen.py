@@ -220,7 +220,7 @@ def test_notes_are_folded_by_cause_and_the_hints_of_doubts_follow() -> None:
         "  hint: use an idle machine",
         "· 2 of 6: other programs used the machine",
         "· mv2/b: the time limit ended it",
-        "`-v` shows every note in full",
+        "`harness report LAST -v` shows every note in full, and how to measure again",
     ]
 
 
@@ -271,7 +271,7 @@ def test_text_is_broken_between_words_at_every_width(width: int) -> None:
     doubt = DOUBT.model_copy(update={"message": " ".join(words), "hint": " ".join(reversed(words))})
     lines = on_terminal(measured("a", 1.0, notes=[doubt]), width=width).splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith("! mv2/a: alpha"))
-    text = lines[start : next(number for number, line in enumerate(lines) if "`-v`" in line)]
+    text = lines[start : next(number for number, line in enumerate(lines) if line.startswith("`harness report"))]
     assert max(map(len, text)) <= width
     assert " ".join(text).split() == ["!", "mv2/a:", *words, "hint:", *reversed(words)]
     hint = next(number for number, line in enumerate(text) if line.startswith("  hint"))

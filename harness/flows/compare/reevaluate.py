@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -75,7 +76,7 @@ def reevaluate(
         for written in give_reports(reports, reporters).lines:
             print_output(plain_text(written), console)
     else:
-        show_results(results, console)
+        show_results(results, console, again=shlex.join(["harness", "report", str(place)]))
     console.print(reporting.summary())
     return reporting.exit_code()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -101,7 +102,8 @@ def show(path: Path | None, settings: Settings, console: Console, selection: Res
     stored = StoredResults(path, settings.local_reporter, selection)
     results = [without_samples(each.result) for each in stored]
     _require(results, path)
-    show_results(results, console, verbose=settings.verbose)
+    again = shlex.join(["harness", "report", str(path) if path is not None else "LAST"])
+    show_results(results, console, verbose=settings.verbose, again=again)
     if settings.verbose:
         _show_commands(results, console)
     for problem in stored.unreadable:

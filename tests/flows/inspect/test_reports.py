@@ -80,6 +80,15 @@ def test_a_result_is_shown_by_folder_file_or_relative_path(tmp_path: Path) -> No
     assert "814 µs" in shown[0][1]
 
 
+def test_the_display_names_the_command_that_shows_every_note(tmp_path: Path) -> None:
+    place = Path(LocalReporter(tmp_path).report(report_of(noisy_result())))
+    shown = _show(place, tmp_path)[1]
+    assert shown.endswith(f"`harness report {place} -v` shows every note in full, and how to measure again\n")
+    stream = io.StringIO()
+    reports.show(place, Settings(local_reporter=tmp_path, verbose=True), Console(file=stream))
+    assert "shows every note" not in stream.getvalue()
+
+
 def test_the_verbose_display_shows_how_to_measure_each_result_again(tmp_path: Path) -> None:
     reproduction = Reproduction(
         command=("harness", "run", "-b", "/a b.json"), benchmark="mv2/new", benchmark_digest="d" * 64, device="x"
