@@ -41,7 +41,7 @@ def fold_remarks(results: Sequence[Result]) -> list[Line]:
     labels = label_results(results)
     lines = [*_fold_failures(results, labels), *_fold_notes(results, labels, trust=False)]
     quiet = [*_fold_notes(results, labels, trust=True), *_list_imprecise(results, labels)]
-    return [*lines, *quiet, *list_unequal_exports(results)]
+    return [*lines, *quiet, *_list_single_launches(results, labels), *list_unequal_exports(results)]
 
 
 def _fold_failures(results: Sequence[Result], labels: Sequence[str]) -> Iterator[Line]:
@@ -84,6 +84,22 @@ def _list_imprecise(results: Sequence[Result], labels: Sequence[str]) -> Iterato
     for wanted, members in groups.items():
         text = f"the interval is wider than ±{format_percent(wanted)} after all launches or the time limit"
         yield _line(Span("·", Tone.MUTED), _count(members, labels), text)
+
+
+def _list_single_launches(results: Sequence[Result], labels: Sequence[str]) -> Iterator[Line]:
+    """Yield a line for the measurements that have no interval because a single launch was asked for."""
+    members = [number for number, result in enumerate(results) if _is_single_launch(result)]
+    if members:
+        text = "one launch: no interval over launches; set `repeat`"
+        yield _line(Span("·", Tone.MUTED), _count(members, labels), text)
+
+
+def _is_single_launch(result: Result) -> bool:
+    """Return whether a median stands for a single launch, as the specification wants it."""
+    main, asked = main_metric(result.metrics), result.benchmark
+    if not result.ok or result.comparison is not None or main is None or main.interval is not None:
+        return False
+    return asked.launches == 1 and asked.max_launches is None and len(main.samples) > 1
 
 
 def _describe_cause(code: str, notes: Sequence[Note]) -> str:
