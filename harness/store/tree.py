@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -70,15 +70,18 @@ def encode_segment(name: str) -> str:
     return f"{safe[: _LONGEST - _DIGEST - 2]}%-{digest}"
 
 
-def find_results(folder: Path, levels: int | None = None) -> list[Path]:
+def find_results(
+    folder: Path, levels: int | None = None, *, on_error: Callable[[OSError], None] | None = None
+) -> list[Path]:
     """Return every file of a result in a folder and below, in a stable order, without those that are not whole yet.
 
     Args:
         folder: Where to look.
         levels: Only results so many folders below it, links to folders among them; None finds them at any depth.
+        on_error: Called for each folder that cannot be read.
     """
     files: list[Path] = []
-    for parent, folders, names in os.walk(folder, followlinks=levels is not None):
+    for parent, folders, names in os.walk(folder, onerror=on_error, followlinks=levels is not None):
         level = 0 if levels is None else len(Path(parent).relative_to(folder).parts)
         is_result = RESULT_FILE in names and levels in {None, level}
         if is_result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.config.settings import Settings
-from harness.core.errors import ExitCode, Problem, SpecificationError, UsageError
+from harness.core.errors import EnvironmentProblem, ExitCode, Problem, SpecificationError, UsageError
 from harness.display.tables import print_output
 from harness.flows.inspect.checks import count, find_problems
 from harness.flows.measure.workload import load_benchmarks
@@ -56,16 +57,38 @@ def validate_folders(paths: Sequence[Path], settings: Settings, console: Console
 def find_specifications(paths: Sequence[Path]) -> Iterator[Path]:
     """Yield the files that are named, and below folders those that are specifications or lists of them, by name.
 
-    What cannot be read counts as one: a broken link, a pipe.
+    A file that cannot be read counts as one: a broken link, a pipe.
+
+    Raises:
+        EnvironmentProblem: A folder cannot be read, so that it is not known what lies below it.
     """
     for path in paths:
         if not path.is_dir():
             yield path
             continue
+        _require_readable(path)
         for file in sorted(path.rglob("*")):
             is_hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
             if file.suffix.lower() in _SUFFIXES and not is_hidden and not file.is_dir() and is_specification(file):
                 yield file
+
+
+def _require_readable(folder: Path) -> None:
+    """Reject folders of which, or of a folder below which, the content cannot be listed.
+
+    Raises:
+        EnvironmentProblem: It cannot.
+    """
+
+    def refuse(error: OSError) -> None:
+        reason = (error.strerror or str(error)).lower()
+        raise EnvironmentProblem(
+            f"{error.filename or folder} cannot be read: {reason}",
+            hint="make it readable, or name the files to check",
+        ) from error
+
+    for _, folders, _ in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
 
 
 def summarise(checked: Sequence[CheckedFile], folder: Path) -> Iterator[str]:

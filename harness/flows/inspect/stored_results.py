@@ -88,7 +88,7 @@ class StoredResults:
 
     Raises:
         UsageError: There is no result at the path.
-        EnvironmentProblem: The index cannot be read.
+        EnvironmentProblem: The index, or the only folder or file, cannot be read.
     """
 
     def __init__(self, path: Path | None, tree: Path, selection: ResultFilter = EVERYTHING) -> None:
@@ -97,7 +97,7 @@ class StoredResults:
         if path is None:
             self._entries = self._list_tree(tree)
         else:
-            self._entries = self._list_files(_find_files(path, tree))
+            self._entries = self._list_files(self._find_files(path, tree))
         if selection.last_run and self._entries:
             newest, _ = self._entries[-1]
             self._entries = [(entry, file) for entry, file in self._entries if _is_same_run(entry, newest)]
@@ -129,6 +129,21 @@ class StoredResults:
         entries = (entry for entry in index.entries if since is None or entry.time >= since)
         return [(entry, tree / entry.path / RESULT_FILE) for entry in sorted(entries, key=lambda entry: entry.time)]
 
+    def _find_files(self, path: Path, tree: Path) -> list[Path]:
+        errors: list[OSError] = []
+        try:
+            place = path if path.exists() else tree / path
+            files = find_results(place, on_error=errors.append) if place.is_dir() else [place] * place.exists()
+        except PermissionError as error:
+            raise _describe_unreadable(error, path) from error
+        problems = [_describe_unreadable(error, path) for error in errors]
+        if problems and not files:
+            raise problems[0]
+        if not files:
+            raise UsageError(f"no result in {path}", hint="`harness report` lists the latest results and their folders")
+        self.unreadable += problems
+        return files
+
     def _list_files(self, files: Sequence[Path]) -> list[tuple[IndexEntry, Path]]:
         entries: list[tuple[IndexEntry, Path]] = []
         problems: list[EnvironmentProblem] = []
@@ -141,6 +156,12 @@ class StoredResults:
             raise problems[0]
         self.unreadable += problems
         return sorted(entries, key=lambda listed: listed[0].time)
+
+
+def _describe_unreadable(error: OSError, path: Path) -> EnvironmentProblem:
+    """Return the problem that a folder at or below a path cannot be read."""
+    reason = (error.strerror or str(error)).lower()
+    return EnvironmentProblem(f"{error.filename or path} cannot be read: {reason}")
 
 
 def parse_since(text: str, now: datetime) -> tuple[float | None, bool]:
@@ -168,14 +189,6 @@ def parse_since(text: str, now: datetime) -> tuple[float | None, bool]:
             hint="a date (2026-11-20, '2026-11-20 14:00'), an age (90m, 12h, 2d, 1w) or LAST",
         ) from error
     return (time if time.tzinfo is not None else time.replace(tzinfo=UTC)).timestamp(), False
-
-
-def _find_files(path: Path, tree: Path) -> list[Path]:
-    place = path if path.exists() else tree / path
-    files = find_results(place) if place.is_dir() else [place]
-    if not files or not place.exists():
-        raise UsageError(f"no result in {path}", hint="`harness report` lists the latest results and their folders")
-    return files
 
 
 def _is_same_run(entry: IndexEntry, newest: IndexEntry) -> bool:

@@ -12,8 +12,9 @@ import pytest
 from rich.console import Console
 
 from harness.config.settings import Settings
-from harness.core.errors import ExitCode, UsageError
+from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.flows.inspect.folders import validate_folders
+from tests.files.forbidden import forbid
 
 TEST = {"metric": "delay", "identifier": "t", "command": "true"}
 METER = {"metric": "power", "collection_time": 310, "voltage": 4.2}
@@ -90,3 +91,15 @@ def test_a_framework_that_is_not_installed_is_a_reason(tmp_path: Path) -> None:
 def test_a_folder_without_specifications_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no specification in"):
         summarised(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["", "below"])
+def test_a_folder_that_cannot_be_read_is_named(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "a.json")
+    (tmp_path / "below").mkdir()
+    forbid(tmp_path / name, monkeypatch)
+    with pytest.raises(EnvironmentProblem, match=f"{tmp_path / name} cannot be read: permission denied"):
+        summarised(tmp_path)
+    (tmp_path / "below").rename(tmp_path / ".hidden")
+    if name:
+        assert summarised(tmp_path)[0] is ExitCode.OK

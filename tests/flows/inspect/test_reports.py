@@ -19,6 +19,7 @@ from harness.testing.progress import RecordedProgress
 from harness.testing.results import failed_result, noisy_result, ok_result, report_of
 from reporters.local import LocalReporter
 from reporters.simple_local import SimpleLocalReporter
+from tests.files.forbidden import forbid
 from tests.presentation.comparison_samples import compared, identical, made_pairs
 
 
@@ -147,6 +148,19 @@ def test_a_path_without_a_result_is_a_usage_error(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none", Path("vm/none")):
         with pytest.raises(UsageError, match="no result in"):
             _show(path, tmp_path)
+
+
+def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = _keep(tmp_path)[0]
+    with monkeypatch.context() as patch:
+        forbid(place, patch)
+        code, text = _show(tmp_path, tmp_path)
+        assert code is ExitCode.ENVIRONMENT
+        assert f"{place} cannot be read: permission denied" in text
+        assert "mv2/q8[int8]" in text
+    forbid(tmp_path, monkeypatch)
+    with pytest.raises(EnvironmentProblem, match=f"{tmp_path} cannot be read: permission denied"):
+        _show(tmp_path, tmp_path)
 
 
 class _Spooling:
