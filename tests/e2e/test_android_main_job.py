@@ -102,7 +102,7 @@ def test_a_phone_that_is_away_at_the_start_is_waited_for(desk: Desk, spec: Path,
     phone.unplug()
     wait_until(lambda: desk.lab.states().get(phone.serial) != "device")
     arguments = ("-b", spec, "--program", witness, "--only", "*/a")
-    mistyped = desk.harness(*arguments, on=phone.serial)
+    mistyped = desk.harness(*arguments, on="SI000000")
     assert mistyped.code == 3, "nobody ever saw it, and others are connected"
     assert desk.phones[1].serial in mistyped.stderr
     with desk.running(*arguments, "--return-timeout", "120", on=phone.serial) as running:
@@ -155,7 +155,8 @@ def test_the_native_runner_of_executorch_measures_a_model(desk: Desk) -> None:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(str(reason))
     given = (str(program), *(f"{library.name}={library}" for library in libraries))
     phones = desk.phones[:2]
-    done = desk.harness("-b", ADD, "--program", *given, on=",".join(phone.serial for phone in phones))
+    serials = ",".join(phone.serial for phone in phones)
+    done = desk.harness("-b", ADD, "--precision", "none", "--program", *given, on=serials)
     assert done.code == 0, done.stderr + done.stdout
     for result in done.read():
         metrics = {metric["name"]: metric for metric in result["metrics"]}

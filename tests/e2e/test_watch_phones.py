@@ -43,7 +43,8 @@ def test_every_phone_has_a_series(watch: Watch, desk: Desk) -> None:
     series = watch.series()
     assert {entry.key.device for entry in series} == {identity(phone) for phone in desk.phones[:2]}
     for entry in series:
-        assert [placed.commit for placed in entry.points] == watch.work.commits[1:]
+        measured = dict.fromkeys(placed.commit for placed in entry.points)  # one in doubt is measured again
+        assert list(measured) == watch.work.commits[1:]
 
 
 def test_a_commit_waits_for_its_lost_phone_to_return(watch: Watch, desk: Desk) -> None:
