@@ -137,7 +137,7 @@ def _run_command(argv: Sequence[str]) -> int:
         if not _HELP.issuperset(tokens):
             from harness.config import arguments
 
-            tokens = arguments.prepare(tokens, tuple(app))
+            tokens = arguments.prepare(tokens, (*_COMMANDS, "completion"))
         code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         return int(code or 0)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost frame: nothing is above it

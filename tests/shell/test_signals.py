@@ -58,8 +58,9 @@ def test_a_signal_while_a_program_is_being_started_leaves_no_process_behind() ->
 CLEANUP = """
 import os, signal
 from harness import shell
-from harness.cli import app, main
+from harness.cli import _COMMANDS, app, main
 from harness.core.command import Command
+_COMMANDS["work"] = ("", "")
 @app.command
 def work():
     with shell.handle_signals():
