@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from harness.core.command import App
+from harness.core.examples import DataRequest
 from harness.core.launch_interval import plan_looks
 from harness.core.metric import Direction
 from harness.core.placeholders import find_placeholders
@@ -60,6 +61,7 @@ class Export(Value):
         seed: Seed of weights, example inputs and calibration data.
         calibration: Number of calibration batches, for recipes that quantise statically.
         options: Keyword arguments for the definition.
+        calibration_data: Data set to calibrate with, instead of random numbers.
     """
 
     definition: str
@@ -68,6 +70,8 @@ class Export(Value):
     seed: int = 0
     calibration: int = 8
     options: dict[str, Scalar] = {}
+    # Left out where absent: digests of exports from before it existed stay valid.
+    calibration_data: DataRequest | None = Field(default=None, exclude_if=lambda data: data is None)
 
 
 class ModelFile(Value):
@@ -147,6 +151,7 @@ class Benchmark(Value):
         model: The model.
         identifier: Its name within the model, for example `mv2-xnnpack_q8-t1`.
         metric: The kind of test: `delay`, `accuracy`, `generic`, ...
+        kinds: Kinds of figures that are asked for beside it, each measured in launches of its own.
         framework: Name of the framework plug-in.
         axes: The matrix entry it came from.
         inputs: One shape of each model input.
@@ -181,6 +186,7 @@ class Benchmark(Value):
         converter_args: Options of that parser.
         log_output: Whether to show what the program prints.
         operators: Whether each operator is timed too, at a small cost.
+        data: Examples for which outputs are compared with those of the model's origin; None where none are given.
         energy: Whether the energy of each launch is measured too.
         meter: Keys of the specification that ask for an external power meter, which no device has yet.
         variables: Value of every placeholder known at load time, as text.
@@ -193,6 +199,7 @@ class Benchmark(Value):
     model: Model
     identifier: str
     metric: str
+    kinds: tuple[str, ...] = ()
     framework: str
     axes: dict[str, Scalar] = {}
     inputs: tuple[Input, ...] = ()
@@ -227,6 +234,7 @@ class Benchmark(Value):
     converter_args: dict[str, JsonValue] = {}
     log_output: bool = False
     operators: bool = False
+    data: DataRequest | None = None
     energy: bool = False
     meter: tuple[str, ...] = ()
     variables: dict[str, str] = {}

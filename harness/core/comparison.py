@@ -10,6 +10,7 @@ from pydantic import Field
 
 from harness.core.build import BuildInfo
 from harness.core.effect import Effect, effect_of
+from harness.core.evaluation import OutputComparison
 from harness.core.note import Note
 from harness.core.values import Value
 
@@ -246,6 +247,7 @@ class Comparison(Value):
         operators: The operators, in order of execution, where they were timed on both sides.
         notes: Notes for a reader.
         flags: Flags of the command that measures it again, beside those of the sides and of the parameters.
+        outputs: Whether both sides compute the same; None in comparisons of a harness that did not look.
     """
 
     control: BuildInfo
@@ -270,6 +272,7 @@ class Comparison(Value):
     operators: tuple[OperatorComparison, ...] = ()
     notes: tuple[Note, ...] = ()
     flags: tuple[str, ...] = ()
+    outputs: OutputComparison | None = None
 
     @property
     def is_exact(self) -> bool:

@@ -16,6 +16,7 @@ from harness.core.build import BuildInfo
 from harness.core.cached_files import ExportReport
 from harness.core.comparison import Comparison
 from harness.core.device import Device, DeviceState
+from harness.core.evaluation import Evaluation
 from harness.core.launch_interval import interval_of
 from harness.core.metric import Metric
 from harness.core.note import Note
@@ -23,7 +24,7 @@ from harness.core.reproduction import Reproduction
 from harness.core.scalars import Scalar
 from harness.core.values import Value, replace_surrogates
 
-SCHEMA_VERSION: Final = "1.3"
+SCHEMA_VERSION: Final = "1.4"
 """Its first number is raised when a reader of older results could be misled, else its second."""
 
 
@@ -194,13 +195,14 @@ class Result(Value):
         files: The files that took part, by placeholder.
         comparison: The comparison, when this is its treatment.
         control_launches: The control's launches then.
+        evaluation: What lowering and quantisation did to the outputs; null where that was not evaluated.
         notes: Notes for a reader of the numbers.
         meta: Free values of specification lists and command line.
         reproduction: The command that measures it once more; null where no flags name its runner, and in results of a
             harness that did not store it.
     """
 
-    schema_version: Literal["1.0", "1.1", "1.2", "1.3"] = SCHEMA_VERSION
+    schema_version: Literal["1.0", "1.1", "1.2", "1.3", "1.4"] = SCHEMA_VERSION
     harness_version: str
     uid: str
     run: str = ""
@@ -218,6 +220,7 @@ class Result(Value):
     files: dict[str, FileInfo] = {}
     comparison: Comparison | None = None
     control_launches: tuple[Launch, ...] = ()
+    evaluation: Evaluation | None = None
     notes: tuple[Note, ...] = ()
     meta: dict[str, JsonValue] = {}
     reproduction: Reproduction | None = None

@@ -275,8 +275,8 @@ def _compute_digest(benchmark: Benchmark, overrides: frozenset[str]) -> str:
     excluded = {
         *("id", "origin", "digest", "meta", "log_output", "statistics", "direction", "variables"),
         *("timeout_s", "cooldown_s", "platform", "tags", "max_launches", "precision"),
-        # Series from before there were operators, energy, apps and meters continue.
-        *(name for name in ("operators", "energy", "app", "meter") if not getattr(benchmark, name)),
+        # Series from before there were such keys continue.
+        *(name for name in ("operators", "energy", "app", "meter", "kinds", "data") if not getattr(benchmark, name)),
     }
     content: JsonValue = benchmark.model_dump(
         mode="json",

@@ -17,13 +17,16 @@ from __future__ import annotations
 
 from harness.core.protocols.diagnosis import Diagnosable, Finding
 from harness.core.protocols.frameworks import (
+    ExampleRunning,
     Exporter,
     Framework,
     Interleavable,
     LayoutLinking,
     OptionReader,
     PackageChecking,
+    ReferenceMaking,
     RunnerSources,
+    StagedExamples,
     StepParser,
 )
 from harness.core.protocols.platforms import (
@@ -68,6 +71,7 @@ __all__ = [
     "DeviceListing",
     "Diagnosable",
     "Display",
+    "ExampleRunning",
     "Exporter",
     "Finding",
     "FlushOutcome",
@@ -85,6 +89,7 @@ __all__ = [
     "Preparable",
     "Progress",
     "Reconnectable",
+    "ReferenceMaking",
     "Reporter",
     "ResultArchive",
     "Rewriting",
@@ -92,6 +97,7 @@ __all__ = [
     "Session",
     "Spooling",
     "Staged",
+    "StagedExamples",
     "StepParser",
     "Task",
     "app_suffix",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -12,6 +13,7 @@ from harness.core.cached_files import ExportReport
 from harness.core.command import Command, Completed
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem
+from harness.core.examples import Stage, TensorInfo
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols.progress import Progress, Task
@@ -153,4 +155,80 @@ class LayoutLinking(Protocol):
 
         Raises:
             BuildFailed: This runner cannot be linked again, or not here.
+        """
+
+
+@runtime_checkable
+class ReferenceMaking(Protocol):
+    """A framework that computes the outputs of a model's origin on this machine, to compare those of a device with."""
+
+    def reference_stages(self, export: Export) -> Sequence[Stage]:
+        """Return the stages whose outputs it can compute for an export; `quantised` only where its recipe quantises.
+
+        Fast: imports nothing heavy.
+
+        Raises:
+            ExportFailed: No such definition or recipe.
+        """
+
+    def make_references(
+        self, export: Export, examples: Path, stages: Sequence[Stage], destination: Path, progress: Task
+    ) -> None:
+        """Compute outputs for an example folder, in a process of its own.
+
+        Args:
+            export: The request of the program; eager and exported stages do not depend on its recipe.
+            examples: The example folder (`harness.core.examples`).
+            stages: The stages to compute.
+            destination: An existing folder; `destination / stage` becomes an output folder for each of them.
+            progress: Told what happens.
+
+        Raises:
+            ExportFailed: With the last line of the process, and a remedy.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class StagedExamples:
+    """Examples on a device.
+
+    Attributes:
+        inputs: For each input of the model the file with that input of all examples.
+        outputs: Beginning of the paths that the runner writes: `OUTPUTS-0.bin`, ...
+        count: Number of examples.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: str
+    count: int
+
+
+@runtime_checkable
+class ExampleRunning(Protocol):
+    """A framework whose runner executes many examples in one launch, and writes the outputs of each."""
+
+    def examples_command(
+        self,
+        benchmark: Benchmark,
+        build: Build,
+        files: Mapping[str, str],
+        examples: StagedExamples,
+    ) -> Command:
+        """Return the command that executes each example once. Pure.
+
+        Args:
+            benchmark: The benchmark.
+            build: The runner.
+            files: As for `Framework.command`.
+            examples: The examples on the device.
+
+        Raises:
+            BenchmarkUnsupported: This runner cannot.
+        """
+
+    def parse_outputs(self, completed: Completed) -> Sequence[TensorInfo]:
+        """Parse what the launch said of each output. Pure.
+
+        Raises:
+            BenchmarkFailed: It said nothing that can be read.
         """

@@ -1,0 +1,199 @@
+"""Evaluation: how far the outputs of a lowered model are from those of its origin, and how often both are right."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from harness.core.examples import DataRequest, Stage
+from harness.core.metric import Direction
+from harness.core.values import Value
+
+
+class Statistic(Value):
+    """Estimate over examples, with its confidence interval.
+
+    Attributes:
+        name: Its name, for example `sqnr`, `cosine_similarity` or `top1_agreement` (docs/accuracy.md defines each).
+        unit: Its unit, for example `dB`; empty for a ratio.
+        direction: Which way is better.
+        value: The estimate; None where it is not finite or not defined, for which `reason` says why.
+        low: Lower end of the interval; None where there is none.
+        high: Upper end.
+        confidence: Share of such intervals that contain the true value.
+        examples: Number of examples that it is computed from.
+        examples_for_a_point: Number of examples that would tell one percentage point; None where that does not apply.
+        reason: Why there is no value.
+    """
+
+    name: str
+    unit: str = ""
+    direction: Direction = Direction.LOWER
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    confidence: float = 0.95
+    examples: int
+    examples_for_a_point: int | None = None
+    reason: str | None = None
+
+
+class McNemar(Value):
+    """McNemar's exact test: do two stages differ in how often they are right, on the same examples.
+
+    Attributes:
+        reference_only: Number of examples that only the reference classifies rightly.
+        stage_only: Number of examples that only this stage classifies rightly.
+        p_value: Probability of counts as unequal as these, or more, if both are right equally often.
+    """
+
+    reference_only: int
+    stage_only: int
+    p_value: float
+
+
+class StageEvaluation(Value):
+    """Outputs of one stage against those of its reference, on the same inputs.
+
+    Attributes:
+        stage: The stage.
+        reference: The stage that it is compared with; itself for the eager model, of which only the accuracy is told.
+        output: Name of the output; empty for all outputs together.
+        examples: Number of examples whose outputs were compared.
+        failure: Why there are no statistics, for example a shape that differs; None where there are.
+        hint: What to do about it.
+        statistics: The statistics over examples with finite outputs.
+        nan_examples: Number of examples with an output that is not a number, where the reference has one.
+        infinite_examples: Number of examples with an infinite output, where that of the reference is finite.
+        identical_examples: Number of examples whose outputs are equal bit by bit.
+        mcnemar: Test of the difference in accuracy; None without labels.
+    """
+
+    stage: Stage
+    reference: Stage = Stage.EAGER
+    output: str = ""
+    examples: int
+    failure: str | None = None
+    hint: str | None = None
+    statistics: tuple[Statistic, ...] = ()
+    nan_examples: int = 0
+    infinite_examples: int = 0
+    identical_examples: int = 0
+    mcnemar: McNemar | None = None
+
+    @property
+    def is_faulty(self) -> bool:
+        """True if it has no statistics, or outputs that are not finite where those of the reference are."""
+        return self.failure is not None or bool(self.nan_examples or self.infinite_examples)
+
+    def statistic(self, name: str) -> Statistic | None:
+        """Return the statistic of this name."""
+        return next((statistic for statistic in self.statistics if statistic.name == name), None)
+
+
+class LayerGap(Value):
+    """Gap of one layer: its intermediate output in a lowered stage against that in the reference.
+
+    Attributes:
+        name: Node of the exported program.
+        operator: Its operator, for example `convolution`.
+        module: Path of the module that it belongs to, for example `features.3.conv.0`; empty where unknown.
+        source: File and line of the Python code, for example `mobilenetv2.py:64`; empty where unknown.
+        delegate: Backend that executes it; empty where it is not delegated.
+        stage: The stage whose intermediate output was taken.
+        sqnr_db: Signal-to-quantisation-noise ratio in dB; None where outputs are identical or not finite.
+        max_absolute_error: Largest absolute difference.
+        cosine_similarity: Cosine of the angle between both.
+        examples: Number of examples.
+    """
+
+    name: str
+    operator: str
+    module: str = ""
+    source: str = ""
+    delegate: str = ""
+    stage: Stage
+    sqnr_db: float | None = None
+    max_absolute_error: float | None = None
+    cosine_similarity: float | None = None
+    examples: int
+
+
+class DataInfo(Value):
+    """Examples of an evaluation.
+
+    Attributes:
+        request: The request for them.
+        description: Origin and preprocessing, for people.
+        examples: Number of examples.
+        is_labelled: Whether the right class of each is known.
+        digest: SHA-256 of inputs and labels.
+    """
+
+    request: DataRequest
+    description: str
+    examples: int
+    is_labelled: bool
+    digest: str
+
+
+class Evaluation(Value):
+    """Evaluation of the outputs of one benchmark on one device.
+
+    Attributes:
+        data: The examples.
+        stages: Each stage against the eager model, and those of a quantised program against the quantised stage too.
+        layers: Gaps of layers in the order of execution; empty where they were not asked for or cannot be told.
+        layers_unavailable: Why there are no gaps of layers; None where there are, or were not asked for.
+    """
+
+    data: DataInfo
+    stages: tuple[StageEvaluation, ...] = ()
+    layers: tuple[LayerGap, ...] = ()
+    layers_unavailable: str | None = None
+
+    def stage(self, stage: Stage, reference: Stage = Stage.EAGER, output: str = "") -> StageEvaluation | None:
+        """Return one stage against one reference."""
+        wanted = (stage, reference, output)
+        return next((item for item in self.stages if (item.stage, item.reference, item.output) == wanted), None)
+
+    @property
+    def measured(self) -> StageEvaluation | None:
+        """The lowered program on its device against the eager model."""
+        return self.stage(Stage.DEVICE) or self.stage(Stage.HOST)
+
+
+class OutputVerdict(StrEnum):
+    """Whether treatment and control compute the same from the same inputs."""
+
+    IDENTICAL = "identical"
+    WITHIN_TOLERANCE = "within_tolerance"
+    DIFFERENT = "different"
+    NOT_COMPARED = "not_compared"
+
+
+class OutputComparison(Value):
+    """Outputs of a treatment against those of its control, on the same inputs.
+
+    Attributes:
+        verdict: Whether they are the same.
+        reason: Why they were not compared, or how they differ, in words.
+        examples: Number of examples that were compared.
+        absolute_tolerance: Difference that is allowed at any size.
+        relative_tolerance: Difference that is allowed relative to the control's value.
+        max_absolute_error: Largest absolute difference; None where none was computed.
+        relative_l2_error: Norm of the difference relative to that of the control's outputs.
+        differing_examples: Number of examples that are not within tolerance.
+        first_difference: Place of the first element that is not within tolerance: `output 0, example 3, [0, 17]`.
+        seconds: Time that taking and comparing the outputs took.
+    """
+
+    verdict: OutputVerdict
+    reason: str | None = None
+    examples: int = 0
+    absolute_tolerance: float = 0.0
+    relative_tolerance: float = 0.0
+    max_absolute_error: float | None = None
+    relative_l2_error: float | None = None
+    differing_examples: int = 0
+    first_difference: str | None = None
+    seconds: float = 0.0
