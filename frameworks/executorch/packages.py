@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from importlib import metadata
 from typing import Final
@@ -10,6 +11,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from harness.core.errors import EnvironmentProblem
+from harness.files import installation
 
 EXTRAS: Final = {
     "executorch": "executorch",
@@ -27,15 +29,27 @@ RUNNER: Final = ("executorch",)
 EXPORTS: Final = ("executorch", "torch", "torchao")
 """Packages that every export needs."""
 
+WITHOUT_CUDA: Final = "add --extra-index-url https://download.pytorch.org/whl/cpu for a torch without CUDA"
+"""PyPI's torch for Linux brings gigabytes of CUDA; PyTorch's own index has one for the CPU."""
+
 
 def install_command(*packages: str) -> str:
     """Return the command that installs packages, keys of `EXTRAS`, by the extras that bring them.
 
-    A release of torchvision belongs to a release of torch: one that is installed is not replaced.
+    A release of ExecuTorch belongs to a release of torch, and pip takes the newest of both: where neither is installed,
+    the releases are those of the tests. A release of torchvision belongs to a release of torch, too: one that is
+    installed is not replaced.
     """
-    command = f"pip install 'edge-harness[{','.join(sorted({EXTRAS[package] for package in packages}))}]'"
-    torch = installed_version("torch") if "torchvision" in packages else None
-    return command if torch is None else f"{command} torch=={Version(torch).public}"
+    extras = {EXTRAS[package] for package in packages}
+    torch = installed_version("torch")
+    if torch is None and installed_version("executorch") is None:
+        extras = (extras - {"executorch"}) | {"tested"}
+    if torch is not None:
+        return installation.install_command(
+            extras, *((f"torch=={Version(torch).public}",) if "torchvision" in packages else ())
+        )
+    command = installation.install_command(extras)
+    return f"{command} ({WITHOUT_CUDA})" if sys.platform == "linux" else command
 
 
 def installed_version(package: str) -> str | None:

@@ -211,14 +211,14 @@ def export(
     with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
         if model.endswith((".json", ".yaml", ".yml")):
             specified = dataclasses.replace(settings, benchmark_file=(Path(model),))
-            document = exports.export_files(specified, shown, output)
+            document, code = exports.export_files(specified, shown, output)
         else:
             place = output or Path(f"{_stem(model)}_{_stem(recipe)}.pte")
             request = exports.ExportRequest(model, recipe, seed, calibration, place)
-            document = exports.export_model(request, settings, shown)
+            document, code = exports.export_model(request, settings, shown), ExitCode.OK
     if json:
         print_document(document, display.open_console())
-    return ExitCode.BENCHMARK_FAILED if document.failed else ExitCode.OK
+    return code
 
 
 def list_(

@@ -54,6 +54,7 @@ class ModelCache:
         Raises:
             FileUnavailable: It cannot be fetched, or has another MD5 than the specification promises.
             ExportFailed: It cannot be exported.
+            EnvironmentProblem: A package that the export needs is missing.
         """
         if file.export is not None:
             return self._fetch_export(file, file.export, _require_exporter(file, exporter), progress, force=force)

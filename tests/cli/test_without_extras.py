@@ -12,11 +12,15 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from frameworks.executorch import packages
 from frameworks.executorch.packages import EXPORTS, EXTRAS, RUNNER
+from harness.files import installation
 from tests.cli.project import Outcome, Project, generic, observe, one_test
 from tests.docs.pages import ROOT
 
-REMEDY = "pip install 'edge-harness[executorch]'"
+RELEASES = installation.install_command(["tested"])
+REMEDY = f"{RELEASES} ({packages.WITHOUT_CUDA})" if sys.platform == "linux" else RELEASES
+"""Neither torch nor executorch is there: releases that belong together, and on Linux the word on CUDA."""
 
 HIDING = f'''
 """Hides packages from this interpreter and from every one that it starts: modules and metadata."""
@@ -108,7 +112,7 @@ def test_a_model_names_the_extra_in_each_command(bare: Bare) -> None:
 
 def test_an_export_names_the_extra(bare: Bare) -> None:
     outcome = bare.harness("export", "mv2", "--recipe", "portable", "-o", "mv2.pte")
-    assert outcome.code == 4
+    assert outcome.code == 3
     assert REMEDY in in_words(outcome)
     assert "executorch, torch, torchao are not installed" in outcome.stderr
 
@@ -119,8 +123,8 @@ def test_doctor_lists_what_is_missing_as_optional(bare: Bare) -> None:
     for package in ("executorch", "torch", "torchao"):
         assert f"· {package} not installed" in text
     assert REMEDY in text
-    assert "'edge-harness[vision]'" in text
-    assert "'edge-harness[openvino]'" in text
+    assert installation.install_command(["tested", "vision"]) in text
+    assert installation.install_command(["openvino", "tested"]) in text
     assert not re.search("✗ (framework|executorch|torch)", text)
 
 
@@ -153,9 +157,11 @@ def test_each_extra_that_a_text_names_exists() -> None:
     named: set[str] = set()
     for file in (*files, ROOT / "README.md", ROOT / "Makefile", ROOT / "Dockerfile"):
         text = file.read_bytes().decode(errors="replace")
+        named |= set(re.findall(r"extra `([a-z]+)`", text))
         for names in re.findall(r"edge-harness\[([a-z,]+)\]", text):
             named |= set(names.split(","))
-    assert "executorch" in named
+    named |= set(EXTRAS.values())
+    assert {"executorch", "tested", "openvino"} <= named
     assert named <= extras().keys()
 
 

@@ -18,7 +18,7 @@ import torch
 
 from frameworks.executorch.definitions._torchvision_release import is_installed
 from frameworks.executorch.packages import install_command
-from harness.core.errors import ExportFailed
+from harness.core.errors import EnvironmentProblem
 
 _UNDECLARED = ("nms", "qnms")
 _SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
@@ -28,10 +28,10 @@ def models() -> ModuleType:
     """Import `torchvision.models`.
 
     Raises:
-        ExportFailed: torchvision is not installed.
+        EnvironmentProblem: torchvision is not installed.
     """
     if not is_installed():
-        raise ExportFailed(
+        raise EnvironmentProblem(
             "this model definition needs torchvision, which is not installed",
             hint=install_command("torchvision"),
         )

@@ -79,10 +79,11 @@ def export(export: Export, destination: Path, progress: Task) -> ExportReport:
 
     Raises:
         ExportFailed: With the last message of the process, and what to do about it.
+        EnvironmentProblem: A package is missing.
     """
     DEFINITIONS.find(export.definition)
     if (problem := find_problem(export)) is not None:
-        raise ExportFailed(problem.message, hint=problem.hint)
+        raise problem
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         # All files are made in here and moved out when they are whole: a killed process leaves nothing behind.
@@ -126,14 +127,16 @@ def _install(program: Path, destination: Path) -> ExportReport:
     return report
 
 
-def _failure(export: Export, completed: Completed, log: Path) -> ExportFailed:
+def _failure(export: Export, completed: Completed, log: Path) -> ExportFailed | EnvironmentProblem:
     log.write_text(completed.stderr, encoding="utf-8")
-    reason = _last(completed.stderr, "error: ") if completed.exit_code == 1 else None
+    missing = _last(completed.stderr, "missing: ") if completed.exit_code == 1 else None
+    reason = missing or (_last(completed.stderr, "error: ") if completed.exit_code == 1 else None)
     if reason is None:
         reason = completed.describe() if not completed.ok else "the process ended without writing a program"
     remedy = _last(completed.stderr, "hint: ") or _remedy(completed)
     whole = f"the whole log is {log}"
-    return ExportFailed(
+    failure = ExportFailed if missing is None else EnvironmentProblem
+    return failure(
         f"cannot export `{export.definition}` by `{export.recipe}`: {reason}",
         hint=f"{remedy}; {whole}" if remedy else whole,
     )

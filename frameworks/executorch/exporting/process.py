@@ -5,7 +5,8 @@
 It ends with the process whose number is PARENT, so that a killed harness leaves no export behind.
 
 It writes lines `progress: TEXT [DONE/TOTAL]` to standard error; after a failure everything that libraries wrote, the
-traceback, perhaps `hint: ...`, and last `error: ...`, with exit status 1.
+traceback, perhaps `hint: ...`, and last `error: ...`, or `missing: ...` where a package is not installed, with exit
+status 1.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Final, TextIO
 from frameworks.executorch.packages import EXTRAS, install_command
 from frameworks.executorch.python.machine import die_with_parent
 from harness.core.benchmark import Export
-from harness.core.errors import ExportFailed
+from harness.core.errors import EnvironmentProblem, ExportFailed
 
 REPORT: Final = ".report.json"
 """Suffix of the report on how the program was made: an `ExportReport`."""
@@ -76,14 +77,16 @@ def _report_failure(
     """Print the log, the traceback and the reason of any failure."""
     stderr.write(log.getvalue())
     traceback.print_exception(kind, error, trace, file=stderr)
-    reason, hint = f"{kind.__name__}: {error}", None
-    if isinstance(error, ExportFailed):
+    label, reason, hint = "error", f"{kind.__name__}: {error}", None
+    if isinstance(error, ExportFailed | EnvironmentProblem):
         reason, hint = error.message, error.hint
     elif isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in EXTRAS:
-        hint = install_command((error.name or "").partition(".")[0])
+        label, hint = "missing", install_command((error.name or "").partition(".")[0])
+    if isinstance(error, EnvironmentProblem):
+        label = "missing"
     if hint is not None:
         print(f"hint: {_one_line(hint)}", file=stderr)
-    print(f"error: {_one_line(reason)}", file=stderr, flush=True)
+    print(f"{label}: {_one_line(reason)}", file=stderr, flush=True)
 
 
 def _one_line(text: str) -> str:

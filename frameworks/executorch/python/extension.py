@@ -85,7 +85,7 @@ class Runtime(Protocol):
     def _threadpool_get_thread_count(self) -> int: ...
 
 
-_REMEDY: Final = "pip install 'edge-harness[tested]' brings releases of torch and executorch that belong together"
+_REMEDY: Final = "the extra `tested` of edge-harness brings releases of torch and executorch that belong together"
 
 
 def load_runtime() -> Runtime:

@@ -72,8 +72,8 @@ def _missing_operators(lines: Sequence[str]) -> str | None:
 
 
 _REMEDIES = {
-    "OpenvinoBackend": ": the library cannot be loaded (pip install 'edge-harness[openvino]', or name it in "
-    "OPENVINO_LIB_PATH)"
+    "OpenvinoBackend": ": the library cannot be loaded (install the extra `openvino`, whose command "
+    "`harness doctor` shows, or name the library in OPENVINO_LIB_PATH)"
 }
 """What brings a backend that loads its library when the program starts."""
 

@@ -14,7 +14,7 @@ import torch
 from executorch.exir import EdgeProgramManager, to_edge_transform_and_lower
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 
-from harness.core.errors import ExportFailed
+from harness.core.errors import EnvironmentProblem
 
 
 def lower(
@@ -25,7 +25,7 @@ def lower(
     """Lower what OpenVINO takes; the rest stays portable.
 
     Raises:
-        ExportFailed: OpenVINO is not installed.
+        EnvironmentProblem: OpenVINO is not installed.
     """
     # Else both packages report their use to their authors; this process does nothing but export.
     os.environ.setdefault("NNCF_CI", "1")
@@ -37,8 +37,8 @@ def lower(
         import openvino  # noqa: F401, PLC0415 - installed only where this recipe is used
         from executorch.backends.openvino.partitioner import OpenvinoPartitioner  # noqa: PLC0415 - imports both
     except ImportError as error:
-        raise ExportFailed(
-            f"the recipe needs OpenVINO: {error}", hint="pip install 'edge-harness[openvino]'"
-        ) from error
+        from frameworks.executorch.packages import install_command  # noqa: PLC0415 - no part of what lowers a model
+
+        raise EnvironmentProblem(f"the recipe needs OpenVINO: {error}", hint=install_command("openvino")) from error
     partitioner = OpenvinoPartitioner([CompileSpec("device", b"CPU")])
     return to_edge_transform_and_lower(torch.export.export(module, example_inputs), partitioner=[partitioner])

@@ -98,6 +98,7 @@ class Exporter(Protocol):
 
         Raises:
             ExportFailed: With the last line of the process, and a remedy.
+            EnvironmentProblem: A package that it needs is not installed.
         """
 
 

@@ -32,7 +32,7 @@ from harness.flows.compare.layout_floors import find_floor
 from harness.flows.compare.reports import build_report, final_changes_of, load_previous
 from harness.flows.compare.reproduction import ComparedSides, reproduce_comparison
 from harness.flows.compare.scheduler import RoundRobinScheduler
-from harness.flows.measure.fetching import export, fetch_given
+from harness.flows.measure.fetching import export, fetch_given, files_exit_code
 from harness.flows.measure.jobs import make_job, report_failure
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, distribute
 from harness.flows.measure.preflight import examine, examine_packages, plan_exit_code
@@ -155,7 +155,8 @@ def run_comparison(
         if not reporting.failed:
             self_check.store(settings, checked)
         summary.insert(0, self_check.summarise(checked))
-    code = reporting.exit_code(plan_exit_code(plan), builds_exit_code(control), builds_exit_code(treatment))
+    codes = (plan_exit_code(plan), builds_exit_code(control), builds_exit_code(treatment), files_exit_code(files))
+    code = reporting.exit_code(*codes)
     return ComparisonOutcome(code, control, treatment, stored=reporting.stored, summary=tuple(summary))
 
 

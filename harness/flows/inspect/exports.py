@@ -9,10 +9,10 @@ from pathlib import Path
 from harness import plugins
 from harness.config.settings import Settings
 from harness.core.benchmark import Export, Model, ModelFile, Origin
-from harness.core.errors import ExportFailed, UsageError
+from harness.core.errors import ExitCode, ExportFailed, UsageError, most_severe
 from harness.core.protocols import Exporter, Progress
 from harness.files.atomic import replacing
-from harness.flows.measure.fetching import describe_file, fetch
+from harness.flows.measure.fetching import describe_file, fetch, files_exit_code
 from harness.flows.measure.plan import Failure
 from harness.flows.measure.workload import load_workload
 from harness.models.cache import ModelCache
@@ -44,6 +44,7 @@ def export_model(request: ExportRequest, settings: Settings, progress: Progress)
     Raises:
         UsageError: The framework cannot export, or none can.
         ExportFailed: With the reason and a remedy.
+        EnvironmentProblem: A package that the export needs is missing.
     """
     name, exporter = _find_exporter(settings)
     export = Export(
@@ -77,8 +78,8 @@ def _find_exporter(settings: Settings) -> tuple[str, Exporter]:
     raise UsageError(f"no framework can export: {', '.join(names)}", hint="name another one with --framework")
 
 
-def export_files(settings: Settings, progress: Progress, folder: Path | None) -> ExportDocument:
-    """Bring every file of a specification into the cache, as a run would.
+def export_files(settings: Settings, progress: Progress, folder: Path | None) -> tuple[ExportDocument, ExitCode]:
+    """Bring every file of a specification into the cache, as a run would; return them with the exit code.
 
     Args:
         settings: Which specification.
@@ -100,7 +101,8 @@ def export_files(settings: Settings, progress: Progress, folder: Path | None) ->
             _copy(file.path, folder / file.filename)
         progress.say(f"{folder / file.filename if folder else file.path}  md5 {file.md5}")
         exported.append(ExportedFile(file=file, output=str(folder / file.filename) if folder is not None else None))
-    return ExportDocument(files=tuple(exported), failed=failed)
+    codes = (files_exit_code(files), ExitCode.BENCHMARK_FAILED if failed else ExitCode.OK)
+    return ExportDocument(files=tuple(exported), failed=failed), most_severe(codes)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -15,6 +15,7 @@ from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.protocols import Progress
 from harness.core.result import Result, make_writable
 from harness.files.atomic import write_atomically
+from harness.files.installation import install_command
 from harness.flows.inspect.stored_results import ResultFilter, StoredResults
 from harness.store.frames import make_frame, make_samples
 
@@ -107,7 +108,7 @@ def _encode_parquet(frame: pd.DataFrame) -> bytes:
     except ImportError as error:
         raise EnvironmentProblem(
             "Parquet needs the package pyarrow, which is not installed",
-            hint="pip install 'edge-harness[parquet]', or export a .csv",
+            hint=f"{install_command(('parquet',))}, or export a .csv",
         ) from error
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, ModelFile
 from harness.core.cached_files import CachedFile, Delegation
-from harness.core.errors import BenchmarkFailed, EnvironmentProblem
+from harness.core.errors import BenchmarkFailed, EnvironmentProblem, ExitCode
 from harness.core.protocols import Exporter, Progress
 from harness.core.result import Outcome
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, file_key
@@ -80,12 +80,19 @@ def _fetch(needed: _Needed, plan: Plan, settings: Settings, progress: Progress) 
             )
         except (BenchmarkFailed, EnvironmentProblem) as error:
             progress.warn(f"✗ {file.filename}: {error.message}")
-            return Failure(Outcome.FAILED, error.message, error.hint)
+            environment = isinstance(error, EnvironmentProblem)
+            return Failure(Outcome.FAILED, error.message, error.hint, is_environment_problem=environment)
         progress.say(describe_file(cached))
         return cached
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return dict(zip(needed, pool.map(lambda entry: fetch_file(*entry), needed.values()), strict=True))
+
+
+def files_exit_code(files: Files) -> ExitCode:
+    """Return `ENVIRONMENT` if a file could not be had because of this machine: packages that an export needs."""
+    failed = any(isinstance(file, Failure) and file.is_environment_problem for file in files.values())
+    return ExitCode.ENVIRONMENT if failed else ExitCode.OK
 
 
 def describe_file(file: CachedFile) -> str:

@@ -10,7 +10,7 @@ from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.errors import ExitCode, most_severe
 from harness.core.protocols import Progress, Reporter, app_suffix
-from harness.flows.measure.fetching import export, fetch_given
+from harness.flows.measure.fetching import export, fetch_given, files_exit_code
 from harness.flows.measure.jobs import make_jobs, report_failure
 from harness.flows.measure.plan import Builds, Failure, Files, Plan
 from harness.flows.measure.preflight import examine, examine_packages, plan_exit_code
@@ -53,7 +53,7 @@ def run(
     finally:
         reporting.close()
     progress.say(reporting.summary(settings.local_reporter))
-    return reporting.exit_code(plan_exit_code(plan), builds_exit_code(builds), devices)
+    return reporting.exit_code(plan_exit_code(plan), builds_exit_code(builds), files_exit_code(files), devices)
 
 
 def build(plan: Plan, settings: Settings, progress: Progress, side: Side) -> Builds:

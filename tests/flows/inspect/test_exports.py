@@ -33,7 +33,7 @@ def settings(tmp_path: Path) -> Settings:
 
 def test_files_of_equal_name_do_not_overwrite_each_other(settings: Settings, tmp_path: Path) -> None:
     progress = RecordedProgress()
-    assert export_files(settings, progress, tmp_path / "out").failed == 1
+    assert export_files(settings, progress, tmp_path / "out")[0].failed == 1
     assert (tmp_path / "out" / "model.bin").read_text() == "one"
     (refused,) = [line for line in progress.lines if line.startswith("✗")]
     assert refused.startswith(f"✗ {tmp_path / 'out' / 'model.bin'} is another file")
@@ -42,7 +42,7 @@ def test_files_of_equal_name_do_not_overwrite_each_other(settings: Settings, tmp
 
 def test_without_a_folder_files_stay_in_the_cache(settings: Settings) -> None:
     progress = RecordedProgress()
-    document = export_files(settings, progress, None)
-    assert document.failed == 0
+    document, code = export_files(settings, progress, None)
+    assert (document.failed, code) == (0, 0)
     assert [exported.output for exported in document.files] == [None] * 4
     assert sum("  md5 " in line for line in progress.lines) == 4

@@ -10,6 +10,7 @@ import pytest
 
 from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
+from harness.files.installation import install_command
 from harness.flows.inspect.stored_results import ResultFilter
 from harness.flows.inspect.table_export import TABLE_VERSION, export_stored
 from harness.testing.progress import RecordedProgress
@@ -85,7 +86,7 @@ def test_parquet_without_its_package_names_the_extra(
     file = tmp_path / "results.parquet"
     with pytest.raises(EnvironmentProblem, match="pyarrow") as problem:
         _export(tree, file)
-    assert "edge-harness[parquet]" in str(problem.value.hint)
+    assert problem.value.hint == f"{install_command(['parquet'])}, or export a .csv"
     assert not file.exists()
 
 

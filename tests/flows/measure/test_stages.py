@@ -202,6 +202,20 @@ def test_packages_that_are_missing_are_told_once_before_anything_is_built(
     assert {(result["outcome"], result["hint"]) for result in stored(settings)} == {("failed", "pip install it")}
 
 
+def test_a_package_that_an_export_misses_only_when_it_runs_is_a_problem_of_the_environment_too(
+    settings: Settings, events: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def export(*_arguments: object) -> ExportReport:
+        raise EnvironmentProblem("no torchvision", hint="pip install it")
+
+    monkeypatch.setattr(ExportingFramework, "export", export)
+    plan = make_plan(Instant(["A"]), events)
+    assert run(plan, settings, RecordedProgress(), side(events)) == ExitCode.ENVIRONMENT
+    task = ComparisonTask(side(events, "a"), side(events, "b"), Parameters(seed=1))
+    assert compare(plan, task, settings, RecordedProgress()) == ExitCode.ENVIRONMENT
+    assert {(result["outcome"], result["hint"]) for result in stored(settings)} == {("failed", "pip install it")}
+
+
 def test_a_runner_that_is_given_needs_no_package_of_the_installed_one(settings: Settings, events: list[str]) -> None:
     plan = replace(make_plan(Instant(["A"]), events), frameworks={"generic": Lacking(events, "runner")})
     assert run(plan, settings, RecordedProgress(), side(events)) == ExitCode.OK

@@ -14,10 +14,12 @@ import pytest
 from frameworks.executorch import create
 from frameworks.executorch.definitions import _torchvision_release
 from frameworks.executorch.options import ExecuTorchOptions
+from frameworks.executorch.packages import install_command
 from frameworks.executorch.runners import toolchain, wheel
 from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.protocols import Finding
+from harness.files import installation
 from tests.frameworks.executorch.scripts import script
 
 Kind = Literal["auto", "native", "python"]
@@ -119,7 +121,7 @@ def test_what_the_extra_brings_is_missed_only_where_a_part_of_it_is_there(
 ) -> None:
     hide(monkeypatch, missing)
     findings = diagnose(tmp_path)
-    remedy = "pip install 'edge-harness[executorch]'"
+    remedy = install_command(*missing)
     for name in missing:
         assert findings[name] == Finding(name, ok, "not installed: needed to export and run models", remedy)
     assert not [name for name, finding in findings.items() if finding.ok is False and name not in missing]
@@ -173,7 +175,7 @@ def test_torchvision_must_match_the_installed_torch(
     assert findings.ok is ok
     assert words in findings.found
     torch = versions["torch"].partition("+")[0]
-    assert findings.remedy == ("" if ok else f"pip install 'edge-harness[vision]' torch=={torch}")
+    assert findings.remedy == ("" if ok else installation.install_command(["vision"], f"torch=={torch}"))
 
 
 def test_diagnosing_imports_no_torch(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from frameworks.executorch.definitions.resnet import resnet18
 from frameworks.executorch.exporting.catalogue import DEFINITIONS
 from frameworks.executorch.exporting.model import weights_md5
 from harness.core.benchmark import Export, Input
-from harness.core.errors import ExportFailed
+from harness.core.errors import EnvironmentProblem
+from harness.files.installation import install_command
 
 pytestmark = [
     pytest.mark.slow,
@@ -96,8 +97,8 @@ def test_mobilenet_v2_does_without_torchvision() -> None:
 
 @pytest.mark.usefixtures("no_torchvision")
 def test_other_models_say_how_to_install_torchvision() -> None:
-    with pytest.raises(ExportFailed, match="needs torchvision") as failure:
+    with pytest.raises(EnvironmentProblem, match="needs torchvision") as failure:
         resnet18()
 
     release = torch.__version__.partition("+")[0]
-    assert failure.value.hint == f"pip install 'edge-harness[vision]' torch=={release}"
+    assert failure.value.hint == install_command(["vision"], f"torch=={release}")

@@ -160,4 +160,4 @@ def test_a_missing_library_is_told_with_the_command_that_installs_it(
 
     assert completed.exit_code == 3
     assert "OpenVINO runtime not found" in completed.stderr
-    assert "(pip install 'edge-harness[openvino]', or name it in OPENVINO_LIB_PATH)" in completed.stderr
+    assert "(install the extra `openvino`, whose command `harness doctor` shows" in completed.stderr

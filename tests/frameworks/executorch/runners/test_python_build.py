@@ -93,12 +93,12 @@ def test_a_package_that_is_not_installed_is_named_with_its_extra(monkeypatch: py
     monkeypatch.setitem(packages.EXTRAS, "no-such-package", "executorch")
     with pytest.raises(BuildFailed, match="no-such-package is not installed") as caught:
         installed_distribution("no-such-package")
-    assert caught.value.hint == "pip install 'edge-harness[executorch]'"
+    assert caught.value.hint == packages.install_command("executorch")
 
 
 def test_a_runtime_that_cannot_be_imported_names_the_versions_that_belong_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(RunnerFailure, match=r"cannot be imported: .* \(pip install 'edge-harness\[tested\]' brings"):
+    with pytest.raises(RunnerFailure, match=r"cannot be imported: .* \(the extra `tested` of edge-harness brings"):
         load_runtime()

@@ -21,7 +21,7 @@ def torch_libraries() -> list[Path]:
     """Those that the extension names, without importing torch."""
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
-        sys.exit(f"{sys.executable} has no torch: pip install 'edge-harness[executorch]'")
+        sys.exit(f"{sys.executable} has no torch, which the extra `executorch` of edge-harness brings")
     folder = Path(spec.origin).parent / "lib"
     return [folder / f"lib{name}.so" for name in ("c10", "torch_cpu", "torch", "torch_python")]
 

@@ -1,0 +1,61 @@
+"""This installation of the harness: the command that adds an extra to it, however it was installed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+DISTRIBUTION: Final = "edge-harness"
+
+
+def install_command(extras: Iterable[str], *requirements: str) -> str:
+    """Return the command that adds extras to this installation (docs/decisions/0055).
+
+    It names the interpreter that runs the harness, unless `pip` on the search path is that interpreter's own: pip of
+    another environment would look for the harness in an index, which need not have it. An editable installation is
+    named by its folder, because the extras in its metadata may be older than its files; any other by its name, which
+    pip finds installed and therefore looks for in no index.
+
+    Args:
+        extras: Extras of `pyproject.toml`.
+        requirements: Further requirements, such as `torch==2.13.0`.
+    """
+    names = f"[{','.join(sorted(set(extras)))}]"
+    checkout = find_checkout()
+    subject = ("-e", _quote(f"{checkout}{names}")) if checkout is not None else (_quote(f"{DISTRIBUTION}{names}"),)
+    return " ".join((*_pip(), "install", *subject, *requirements))
+
+
+def find_checkout() -> Path | None:
+    """Return the folder of an editable installation (PEP 610); None for any other."""
+    from importlib import metadata  # noqa: PLC0415 - only remedies need it, and every command would load it
+
+    try:
+        recorded = metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
+        return None
+    origin = json.loads(recorded) if recorded else {}
+    address = urlsplit(origin.get("url", ""))
+    if address.scheme != "file" or not origin.get("dir_info", {}).get("editable"):
+        return None
+    return Path(url2pathname(address.path))
+
+
+def _pip() -> Sequence[str]:
+    """Return `pip` where a shell would find the one of this interpreter, and else the interpreter with its module."""
+    program = shutil.which("pip")
+    if program is not None and Path(program).parent == Path(sys.executable).parent:
+        return ("pip",)
+    return (shlex.quote(sys.executable), "-m", "pip")
+
+
+def _quote(requirement: str) -> str:
+    """Quote always: brackets are patterns of a shell."""
+    return f"'{requirement}'" if "'" not in requirement else shlex.quote(requirement)
