@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from frameworks.executorch import packages
 from frameworks.executorch.exporting import provenance
 from frameworks.executorch.exporting.catalogue import DEFINITIONS, RECIPES
-from frameworks.executorch.exporting.process import GRAPH, LOG, REPORT, beside
+from frameworks.executorch.exporting.process import GRAPH, LOG, NODES, REPORT, beside
 from harness import shell
 from harness.core.benchmark import Export
 from harness.core.cached_files import ExportReport
@@ -74,8 +74,8 @@ def find_problem(export: Export) -> EnvironmentProblem | None:
 def export(export: Export, destination: Path, progress: Task) -> ExportReport:
     """Make the program in a process of its own.
 
-    Its report (`.report.json`) and the lowered graph as text (`.graph.txt`) are put beside it. After a failure there is
-    only the output of the process (`.log`).
+    Its report (`.report.json`), the lowered graph as text (`.graph.txt`) and the nodes that each instruction executes
+    (`.nodes.json`) are put beside it. After a failure there is only the output of the process (`.log`).
 
     Raises:
         ExportFailed: With the last message of the process, and what to do about it.
@@ -121,7 +121,7 @@ def _progress_parser(progress: Task) -> Callable[[str], None]:
 def _install(program: Path, destination: Path) -> ExportReport:
     """Move everything to its place, the program last: where it exists, the rest does too."""
     report = ExportReport.model_validate_json(beside(program, REPORT).read_bytes())
-    for suffix in (REPORT, GRAPH, ""):
+    for suffix in (REPORT, GRAPH, NODES, ""):
         beside(program, suffix).replace(beside(destination, suffix))
     beside(destination, LOG).unlink(missing_ok=True)
     return report

@@ -33,6 +33,9 @@ REPORT: Final = ".report.json"
 GRAPH: Final = ".graph.txt"
 """Suffix of the lowered graph as text, with the inside of each delegate."""
 
+NODES: Final = ".nodes.json"
+"""Suffix of the nodes of that graph, and of the instructions that execute them: a `ProgramGraph`."""
+
 LOG: Final = ".log"
 """Suffix of everything that the process wrote; only there when it failed."""
 

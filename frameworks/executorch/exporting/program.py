@@ -20,8 +20,9 @@ from executorch.exir.backend.utils import format_delegated_graph
 
 from frameworks.executorch.exporting import provenance
 from frameworks.executorch.exporting.catalogue import RECIPES
+from frameworks.executorch.exporting.graph import identify_instructions, read_graph
 from frameworks.executorch.exporting.model import Inputs, calibration_batches, prepare, weights_md5
-from frameworks.executorch.exporting.process import GRAPH, REPORT, beside
+from frameworks.executorch.exporting.process import GRAPH, NODES, REPORT, beside
 from frameworks.executorch.python.machine import memory_bytes
 from harness.core.benchmark import Export
 from harness.core.cached_files import Delegation, ExportReport
@@ -43,7 +44,7 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
 
     Args:
         export: The request.
-        destination: The program; the report and the graph stand beside it.
+        destination: The program; the report, the graph and its nodes stand beside it.
         say: Reports progress.
         began: Start of the process, by the monotonic clock.
 
@@ -67,11 +68,12 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
                 f"recipe `{export.recipe}` returned {type(edge).__name__}",
                 hint="it must return an EdgeProgramManager, as `to_edge_transform_and_lower` does",
             )
-    graph = edge.exported_program().graph_module
-    delegation, lowered = _delegation(graph), format_delegated_graph(graph)  # Before emitting, which changes the graph.
+    module = edge.exported_program().graph_module  # Everything is read before emitting, which changes the graph.
+    delegation, lowered, graph = _delegation(module), format_delegated_graph(module), read_graph(module)
     say("emitting the program")
     with _record_time(seconds, "emit"):
-        program: bytes = edge.to_executorch().buffer
+        emitted = edge.to_executorch()
+        program: bytes = emitted.buffer
     report = ExportReport(
         export=export,
         versions=_versions(export),
@@ -84,6 +86,7 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
         peak_memory_bytes=_peak_memory_bytes(),
     )
     write_atomically(beside(destination, GRAPH), f"{lowered}\n".encode())
+    write_atomically(beside(destination, NODES), identify_instructions(graph, emitted).model_dump_json().encode())
     write_atomically(beside(destination, REPORT), report.model_dump_json(indent=2).encode())
     write_atomically(destination, program)
 

@@ -14,12 +14,13 @@ from pathlib import Path
 import pytest
 
 from frameworks.executorch.exporting import exporter
-from frameworks.executorch.exporting.process import GRAPH, LOG, REPORT, beside
+from frameworks.executorch.exporting.process import GRAPH, LOG, NODES, REPORT, beside
 from harness import shell
 from harness.core.benchmark import Export
 from harness.core.cached_files import ExportReport
 from harness.core.command import Command
 from harness.core.errors import ExportFailed
+from harness.core.program_graph import ProgramGraph
 from tests.processes import is_running, wait_until, written
 
 NETS = """
@@ -133,9 +134,21 @@ def test_two_processes_export_the_same_program(tmp_path: Path) -> None:
     assert ("quantising", 2.0, 2.0) in progress.updates
     assert ExportReport.model_validate_json(beside(program, REPORT).read_bytes()) == report
     assert beside(program, GRAPH).read_text().startswith("graph():")
+    nodes = ProgramGraph.model_validate_json(beside(program, NODES).read_bytes())
+    assert report.delegation is not None
+    (call,) = nodes.instructions
+    assert (call.index, call.kernel, call.delegate) == (0, None, "XnnpackBackend")
+    assert len(call.nodes) == report.delegation.delegated_count
+    assert [
+        (node.module, node.exported) for node in nodes.nodes_of(call) if node.operator == "aten.linear.default"
+    ] == [
+        ("0", "linear"),
+        ("2", "linear_1"),
+    ]
     assert {file.name for file in (tmp_path / "cache").iterdir()} == {
         "program.pte",
         f"program.pte{GRAPH}",
+        f"program.pte{NODES}",
         f"program.pte{REPORT}",
     }
 
@@ -153,6 +166,12 @@ def test_a_user_function_receives_its_options(tmp_path: Path) -> None:
     old_log.write_text("of an earlier failure")
 
     assert export(wanted, tmp_path).parameters == 8
+    nodes = ProgramGraph.model_validate_json(beside(tmp_path / "cache" / "program.pte", NODES).read_bytes())
+    kernels = [instruction.kernel for instruction in nodes.instructions]
+    assert kernels == ["aten::permute_copy.out", "aten::mm.out"]
+    assert all(nodes.nodes_of(instruction) for instruction in nodes.instructions)
+    assert {node.exported for node in nodes.nodes} == {"linear"}
+    assert [node.output for node in nodes.nodes] == ["float32 [4, 2]", "float32 [1, 2]"]
     assert not old_log.exists()
 
 
