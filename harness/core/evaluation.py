@@ -179,7 +179,8 @@ class OutputComparison(Value):
         reason: Why they were not compared, or how they differ, in words.
         examples: Number of examples that were compared.
         absolute_tolerance: Difference that is allowed at any size.
-        relative_tolerance: Difference that is allowed relative to the control's value.
+        relative_tolerance: Difference that is allowed relative to the largest magnitude of the control's output in the
+            same example.
         max_absolute_error: Largest absolute difference; None where none was computed.
         relative_l2_error: Norm of the difference relative to that of the control's outputs.
         differing_examples: Number of examples that are not within tolerance.
