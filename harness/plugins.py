@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import sys
 from collections.abc import Callable, Collection, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -13,10 +11,9 @@ from harness.config.options import OptionTable
 from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.placeholders import suggest
+from harness.files.distributions import find_entry_points
 
 if TYPE_CHECKING:  # `harness --help` imports this module, and needs none of them
-    from importlib.metadata import EntryPoints, SelectableGroups
-
     from harness.core.alarm_protocols import AlarmChannel, AlarmChannelFactory, AlarmReporter
     from harness.core.commit import Source, SourceFactory
     from harness.core.protocols import Framework, Platform, Reporter
@@ -39,12 +36,12 @@ _NONE: Final = f"none ({REINSTALL})"
 
 def installed_names(kind: str) -> tuple[str, ...]:
     """Return the names of the installed plug-ins of one of the `KINDS`."""
-    return tuple(sorted({entry.name for entry in _entry_points().select(group=_GROUPS[kind])}))
+    return tuple(sorted({entry.name for entry in find_entry_points(_GROUPS[kind])}))
 
 
 def names_of_framework(framework: str, kind: str) -> tuple[str, ...]:
     """Return the names of what is installed for one framework, such as its export `recipes` or `definitions`."""
-    return tuple(sorted({entry.name for entry in entry_points(group=f"edge_harness.{framework}.{kind}")}))
+    return tuple(sorted({entry.name for entry in find_entry_points(f"edge_harness.{framework}.{kind}")}))
 
 
 def load_options(report: Callable[[str], None], reserved: Collection[str] = ()) -> OptionTable:
@@ -57,7 +54,7 @@ def load_options(report: Callable[[str], None], reserved: Collection[str] = ()) 
         reserved: Flags that are no options (`harness.config.flags.reserved_flags`).
     """
     table = OptionTable(Settings, reserved=reserved)
-    for entry in sorted(set(_entry_points().select(group=_OPTIONS)), key=lambda entry: (entry.name, entry.value)):
+    for entry in sorted(set(find_entry_points(_OPTIONS)), key=lambda entry: (entry.name, entry.value)):
         try:
             table = OptionTable(*table.owners, cast("type", _load("options of", entry)), reserved=reserved)
         except EnvironmentProblem as error:
@@ -198,7 +195,7 @@ def _create(kind: str, name: str, settings: Settings) -> object:
 
 
 def _factory(kind: str, name: str) -> object:
-    entry = next(iter(_entry_points().select(group=_GROUPS[kind], name=name)), None)
+    entry = next((entry for entry in find_entry_points(_GROUPS[kind]) if entry.name == name), None)
     if entry is None:
         raise _unknown(kind, name)
     return _load(kind, entry)
@@ -213,17 +210,6 @@ def _load(kind: str, entry: EntryPoint) -> object:
             hint="`harness doctor` tells what is missing",
         ) from error
     return loaded
-
-
-def _entry_points() -> SelectableGroups | EntryPoints:
-    """Return every installed entry point. Reading them all takes as long as reading those of one group."""
-    return _read_entry_points(tuple(sys.path))
-
-
-@functools.cache
-def _read_entry_points(_path: tuple[str, ...]) -> SelectableGroups | EntryPoints:
-    """Read the metadata of all packages once for each search path."""
-    return entry_points()
 
 
 def _unknown(kind: str, name: str) -> UsageError:

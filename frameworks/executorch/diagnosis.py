@@ -21,6 +21,7 @@ from harness.config.settings import Settings
 from harness.core.device import LINUX_MACHINES
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Finding
+from harness.files.distributions import find_version
 
 _PHONES: Final = "arm64-v8a"
 
@@ -76,7 +77,7 @@ def _examine_phones(folder: Path) -> Finding:
 
 def _examine_package(name: str) -> Finding:
     """Show the version of a package, with that of the tests where it is another one."""
-    version = packages.installed_version(name)
+    version = find_version(name)
     if version is None:
         return _lacking(name)
     tested = packages.tested_version(name)
@@ -86,7 +87,7 @@ def _examine_package(name: str) -> Finding:
 
 def _lacking(name: str) -> Finding:
     """Describe a package that is not installed: a fault only where others of the same extra are."""
-    extra = (package for package in packages.EXPORTS if packages.installed_version(package) is not None)
+    extra = (package for package in packages.EXPORTS if find_version(package) is not None)
     is_partial = next(extra, None) is not None
     remedy = packages.install_command(name)
     return Finding(name, False if is_partial else None, "not installed: needed to export and run models", remedy)

@@ -12,6 +12,7 @@ from packaging.version import Version
 
 from harness.core.errors import EnvironmentProblem
 from harness.files import installation
+from harness.files.distributions import find_version
 
 EXTRAS: Final = {
     "executorch": "executorch",
@@ -41,8 +42,8 @@ def install_command(*packages: str) -> str:
     installed is not replaced.
     """
     extras = {EXTRAS[package] for package in packages}
-    torch = installed_version("torch")
-    if torch is None and installed_version("executorch") is None:
+    torch = find_version("torch")
+    if torch is None and find_version("executorch") is None:
         extras = (extras - {"executorch"}) | {"tested"}
     if torch is not None:
         return installation.install_command(
@@ -50,14 +51,6 @@ def install_command(*packages: str) -> str:
         )
     command = installation.install_command(extras)
     return f"{command} ({WITHOUT_CUDA})" if sys.platform == "linux" else command
-
-
-def installed_version(package: str) -> str | None:
-    """Return the version of a package, by its metadata; None where it is not installed."""
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def tested_version(package: str) -> str | None:
@@ -77,7 +70,7 @@ def find_missing(packages: Iterable[str], purpose: str) -> EnvironmentProblem | 
         packages: What is needed, as keys of `EXTRAS`.
         purpose: What needs them: "run models".
     """
-    missing = [package for package in packages if installed_version(package) is None]
+    missing = [package for package in packages if find_version(package) is None]
     if not missing:
         return None
     message = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed, and needed to {purpose}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Final
 
 from harness import shell
 from harness.core.values import Value
 from harness.files.digests import sha256_of_texts
+from harness.files.distributions import find_version
 
 _VARIABLES: Final = frozenset(
     {
@@ -92,7 +92,7 @@ def find_toolchain(
     return Toolchain(
         machine=f"{system.sysname} {system.machine}",
         tools=tools,
-        packages={name: version for name in packages if (version := _version(name)) is not None},
+        packages={name: version for name in packages if (version := find_version(name)) is not None},
         variables={name: _replace_undecodable(text) for name, text in sorted(variables.items()) if _is_relevant(name)},
     )
 
@@ -141,10 +141,3 @@ def _ndk_revision(folder: str | None) -> str | None:
         if name.strip() == "Pkg.Revision":
             return value.strip()
     return None
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None

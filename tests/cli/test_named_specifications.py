@@ -75,3 +75,15 @@ def test_a_section_is_listed_alone(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     assert "xnnpack_q8" in shown
     assert "android" not in shown
+
+
+def test_a_plan_whose_benchmarks_name_nothing_that_exists_is_refused(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"model": {"filename": "m.pte", "export": {"definition": "mlpp", "recipe": "portable"}}}
+    model = {"name": "m", "format": "executorch", "framework": "executorch", "files": files}
+    project.write("spec.json", {"model": model, "tests": [{"identifier": "a", "metric": "delay"}]})
+    assert run("spec.json", "--dry-run") == 2
+    shown = capsys.readouterr()
+    assert "mlpp" in shown.err
+    assert "m/a" not in shown.out

@@ -8,6 +8,7 @@ from importlib import metadata
 
 from frameworks.executorch.packages import install_command
 from harness.core.protocols import Finding
+from harness.files.distributions import find_version
 
 
 def is_installed() -> bool:
@@ -17,10 +18,10 @@ def is_installed() -> bool:
 
 def diagnose() -> Finding:
     """Examine whether it can be imported with the workaround of `_torchvision`: whether it is made for this torch."""
-    version, torch = _version("torchvision"), _version("torch")
+    version, torch = find_version("torchvision"), find_version("torch")
     if version is None:
         return _lacking("not installed: some built-in models cannot be exported")
-    if _version("pillow") is None:
+    if find_version("pillow") is None:
         return _lacking(f"{version}, which needs pillow")
     made_for = _made_for()
     if torch is not None and made_for is not None and made_for != torch.partition("+")[0]:
@@ -30,13 +31,6 @@ def diagnose() -> Finding:
 
 def _lacking(found: str) -> Finding:
     return Finding("torchvision", None, found, install_command("torchvision"))
-
-
-def _version(distribution: str) -> str | None:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _made_for() -> str | None:

@@ -10,11 +10,12 @@ import importlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Final
 
 from harness.core.errors import ExportFailed
 from harness.core.placeholders import suggest
+from harness.files.distributions import find_entry_points
 
 _FUNCTION: Final = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*)")
 
@@ -67,7 +68,7 @@ class Catalogue:
 
     def names(self) -> tuple[str, ...]:
         """List the installed names."""
-        return tuple(sorted({entry.name for entry in entry_points(group=self.group)}))
+        return tuple(sorted({entry.name for entry in find_entry_points(self.group)}))
 
     def find(self, name: str) -> CatalogueEntry:
         """Find the function that a request names, without importing it.
@@ -81,7 +82,9 @@ class Catalogue:
         """
         if ":" in name:
             return self._parse(name, name)
-        offers: Mapping[str, EntryPoint] = {entry.value: entry for entry in entry_points(group=self.group, name=name)}
+        offers: Mapping[str, EntryPoint] = {
+            entry.value: entry for entry in find_entry_points(self.group) if entry.name == name
+        }
         if not offers:
             raise self._unknown(name)
         if len(offers) > 1:

@@ -6,16 +6,17 @@ Everything here reads files and imports none of them, because it runs before eac
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import importlib.util
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
-from importlib import metadata
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
 from harness.core.errors import ExportFailed
+from harness.files.distributions import find_version
 
 _PACKAGE = "frameworks.executorch"
 _OWN_PACKAGES = ("frameworks", "harness")
@@ -24,7 +25,7 @@ _PACKAGES = ("executorch", "torch", "torchao", "torchvision")
 
 def versions() -> dict[str, str]:
     """Return the version of each package that can change a program; `absent` where it is not installed."""
-    return {package: _version(package) or "absent" for package in _PACKAGES}
+    return {package: find_version(package) or "absent" for package in _PACKAGES}
 
 
 def versions_used_by(module: str) -> dict[str, str]:
@@ -34,7 +35,7 @@ def versions_used_by(module: str) -> dict[str, str]:
     """
     imported = {name.partition(".")[0] for key, file in sources(module).items() for name in _imports(key, file)}
     foreign = imported - sys.stdlib_module_names - {*_PACKAGES, *_OWN_PACKAGES, module.partition(".")[0]}
-    return {package: _version(package) or "absent" for package in sorted(foreign) if package}
+    return {package: find_version(package) or "absent" for package in sorted(foreign) if package}
 
 
 def is_own(module: str) -> bool:
@@ -81,14 +82,7 @@ def user_sources(module: str) -> Mapping[str, Path]:
 
 def installed_version(module: str) -> str | None:
     """Return the version of the distribution called like the module's top package, if there is one."""
-    return _version(module.partition(".")[0])
-
-
-def _version(distribution: str) -> str | None:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None
+    return find_version(module.partition(".")[0])
 
 
 def _is_installed(file: Path) -> bool:
@@ -146,19 +140,25 @@ def _parents(name: str) -> Iterator[str]:
     return (".".join(parts[:count]) for count in range(1, len(parts)))
 
 
-def _imports(module: str, file: Path) -> Iterator[str]:
+def _imports(module: str, file: Path) -> Sequence[str]:
     """List every dotted name that the source may import; some are functions and classes, which have no file."""
     try:
-        tree = ast.parse(file.read_bytes(), str(file))
+        return _parse_imports(file.read_bytes(), module if file.name == "__init__.py" else module.rpartition(".")[0])
     except SyntaxError as error:
-        raise ExportFailed(f"cannot read {file}: {error}") from error
-    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(tree):
+        raise ExportFailed(f"cannot read {file}: {error.msg} (line {error.lineno})") from error
+
+
+@functools.lru_cache(maxsize=512)  # the sources are listed anew for every export, and hardly ever change
+def _parse_imports(source: bytes, package: str) -> Sequence[str]:
+    """List every dotted name that a source in a package may import."""
+    names: list[str] = []
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             origin = _absolute(node, package)
-            yield from (origin, *(f"{origin}.{alias.name}" for alias in node.names))
+            names += (origin, *(f"{origin}.{alias.name}" for alias in node.names))
+    return tuple(names)
 
 
 def _absolute(node: ast.ImportFrom, package: str) -> str:

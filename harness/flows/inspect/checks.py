@@ -166,9 +166,6 @@ def show_plan(plan: Plan, settings: Settings, console: Console, *, builds_runner
         settings: How it would be measured.
         console: Where to show it.
         builds_runner: Whether the command gets `{program}` from a commit, or is given one for each side.
-
-    Raises:
-        SpecificationError: Something that a benchmark names does not exist.
     """
     cache = ModelCache(settings.model_cache)
     columns = _plan_columns([_row(assignment, plan, cache) for assignment in plan.assignments])
@@ -176,7 +173,6 @@ def show_plan(plan: Plan, settings: Settings, console: Console, *, builds_runner
     shared = [f"{column.name} {column.cells[0].text}" for column in equal]
     print_output(Text(f"Plan: {', '.join(shared)}".rstrip(": ")), console)
     print_output(fit_table(columns, widen(console)), console)
-    raise_for_problems(plan.benchmarks, settings)
     _show_remarks(plan.benchmarks, settings, console, builds_runner=builds_runner)
 
 

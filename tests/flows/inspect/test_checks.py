@@ -126,12 +126,6 @@ def test_a_given_program_causes_no_remark(write: Write, more: Members) -> None:
     assert "remark" not in validated(write({}, {**COMMAND, "command": "{program}"}, **more))
 
 
-def test_a_plan_is_shown_before_its_problems(write: Write) -> None:
-    settings = write({"framework": "executorch", "files": {"model": exported("mlpp")}})
-    with pytest.raises(SpecificationError, match=r"/model/files/model: .*mlpp"):
-        planned(settings)
-
-
 def test_a_plan_shows_files_and_remarks(write: Write) -> None:
     shown = planned(write({"files": {"x": {"filename": "x", "location": "https://models.example/x"}}},
                           {**COMMAND, "command": "{program} {files.x}"}))  # fmt: skip

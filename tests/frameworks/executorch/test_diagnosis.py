@@ -19,7 +19,7 @@ from frameworks.executorch.runners import toolchain, wheel
 from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.protocols import Finding
-from harness.files import installation
+from harness.files import distributions, installation
 from tests.frameworks.executorch.scripts import script
 
 Kind = Literal["auto", "native", "python"]
@@ -42,6 +42,12 @@ def hide(monkeypatch: pytest.MonkeyPatch, packages: Sequence[str]) -> None:
         return find(name)
 
     monkeypatch.setattr(metadata, "distribution", distribution)
+    read_versions_anew(monkeypatch)
+
+
+def read_versions_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither use the versions that were read before, nor leave any."""
+    monkeypatch.setattr(distributions, "_read_version", distributions._read_version.__wrapped__)
 
 
 @pytest.fixture
@@ -170,6 +176,7 @@ def test_torchvision_must_match_the_installed_torch(
         return versions[name]
 
     monkeypatch.setattr(metadata, "version", version)
+    read_versions_anew(monkeypatch)
     monkeypatch.setattr(metadata, "requires", lambda name: ["numpy", requirement])
     findings = _torchvision_release.diagnose()
     assert findings.ok is ok

@@ -35,7 +35,7 @@ def test_the_versions_of_packages_that_a_recipe_needs_are_part_of_its_fingerprin
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = fingerprint(Export(definition="mlp", recipe="openvino"))
-    monkeypatch.setattr(provenance, "_version", lambda package: "7" if package == "openvino" else None)
+    monkeypatch.setattr(provenance, "find_version", lambda package: "7" if package == "openvino" else None)
     after = fingerprint(Export(definition="mlp", recipe="openvino"))
 
     assert before.keys() - fingerprint(Export(definition="mlp", recipe="portable")).keys() == {"nncf", "openvino"}

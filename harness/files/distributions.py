@@ -1,0 +1,54 @@
+"""Installed distributions: their versions and entry points, read once.
+
+The files are read again when a folder of the search path changes: a process that lives long sees `pip install`.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from importlib import metadata
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:  # only one of them exists in each version of Python
+    from importlib.metadata import EntryPoints, SelectableGroups
+
+_SearchPath: TypeAlias = tuple[tuple[str, int], ...]
+
+
+def find_version(distribution: str) -> str | None:
+    """Return the version of an installed distribution; None where it is not installed."""
+    return _read_version(distribution, _search_path())
+
+
+def find_entry_points(group: str) -> tuple[EntryPoint, ...]:
+    """Return every installed entry point of a group."""
+    return tuple(_read_entry_points(_search_path()).select(group=group))
+
+
+def _search_path() -> _SearchPath:
+    """Return the folders in which distributions are looked for, with the time of their last change."""
+    return tuple((folder, _changed_ns(folder)) for folder in sys.path)
+
+
+def _changed_ns(folder: str) -> int:
+    try:
+        return Path(folder).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@functools.lru_cache(maxsize=256)
+def _read_version(distribution: str, _path: _SearchPath) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+@functools.lru_cache(maxsize=4)
+def _read_entry_points(_path: _SearchPath) -> SelectableGroups | EntryPoints:
+    """Read the entry points of every distribution: those of one group take as long."""
+    return metadata.entry_points()
