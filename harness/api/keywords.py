@@ -81,7 +81,7 @@ class Request:
         Raises:
             SpecificationError: Everything that is wrong with them.
         """
-        from harness.flows.inspect.checks import raise_for_problems  # noqa: PLC0415 - rich and more
+        from harness.flows.measure.named_parts import raise_for_problems  # noqa: PLC0415
         from harness.flows.measure.workload import load_benchmarks  # noqa: PLC0415
 
         benchmarks = load_benchmarks(self.settings, self.documents)

@@ -168,12 +168,13 @@ def _show_plan(
 ) -> ExitCode:
     """Show what would be measured, and measure nothing. Commits are resolved, and not built."""
     from harness.flows.inspect import checks
+    from harness.flows.measure.named_parts import raise_for_problems
     from harness.flows.measure.plan import reject_recipe_variant
     from harness.flows.measure.workload import load_benchmarks, load_workload
 
     console = display.open_console()
     benchmarks = load_benchmarks(settings)
-    checks.raise_for_problems(benchmarks, settings)
+    raise_for_problems(benchmarks, settings)
     with display.open_display(quiet=settings.quiet) as shown:
         for line in _describe_request(request, settings, shown, compares=compares) if request is not None else ():
             console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -192,6 +192,7 @@ class Benchmark(Value):
         variables: Value of every placeholder known at load time, as text.
         meta: Additional values from list files and command line, reported with the result.
         origin: Place in the specification.
+        framework_origin: Place of the framework's name; None where the specification names none.
         digest: SHA-256 of the benchmark's definition; benchmarks with equal digests are the same.
     """
 
@@ -240,6 +241,7 @@ class Benchmark(Value):
     variables: dict[str, str] = {}
     meta: dict[str, JsonValue] = {}
     origin: Origin
+    framework_origin: Origin | None = None
     digest: str
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,6 +87,10 @@ class Problems:
     def add(self, place: Origin, message: str, hint: str | None = None) -> None:
         """Note one problem at a place."""
         self._problems[Problem(place.file, place.line, place.pointer, message, hint)] = None
+
+    def extend(self, problems: Iterable[Problem]) -> None:
+        """Note problems that were found elsewhere."""
+        self._problems.update(dict.fromkeys(problems))
 
     def __len__(self) -> int:
         return len(self._problems)

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from pydantic import JsonValue
 
-from harness.core.benchmark import POWER, Benchmark, HostStep, Input, Model, ModelFile
+from harness.core.benchmark import POWER, Benchmark, HostStep, Input, Model, ModelFile, Origin
 from harness.core.command import App
 from harness.core.metric import Direction
 from harness.core.placeholders import find_placeholders
@@ -132,13 +132,17 @@ class _Expansion:
             meter=test.meter_keys,
             variables={**scope.values, "identifier": identifier},
             meta=dict(self.context.meta),
-            origin=self.context.findings.document.place(self.pointer),
+            origin=self._place(self.pointer),
+            framework_origin=None if model.framework is None else self._place("/model/framework"),
             digest="",
         )
         self._check_files(benchmark)
         digest = _compute_digest(benchmark, overrides=frozenset(self.context.options.string_map))
         identified = benchmark.model_copy(update={"digest": digest})
         return make_locations_absolute(identified, self.context.options.root_model_dir, self.context.findings)
+
+    def _place(self, pointer: str) -> Origin:
+        return self.context.findings.document.place(pointer)
 
     @property
     def _section(self) -> ModelSection:
@@ -273,7 +277,7 @@ def _compute_digest(benchmark: Benchmark, overrides: frozenset[str]) -> str:
         overrides: Variables from the command line; they count only when a template uses them.
     """
     excluded = {
-        *("id", "origin", "digest", "meta", "log_output", "statistics", "direction", "variables"),
+        *("id", "origin", "framework_origin", "digest", "meta", "log_output", "statistics", "direction", "variables"),
         *("timeout_s", "cooldown_s", "platform", "tags", "max_launches", "precision"),
         # Series from before there were such keys continue.
         *(name for name in ("operators", "energy", "app", "meter", "kinds", "data") if not getattr(benchmark, name)),

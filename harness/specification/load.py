@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,6 +15,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from harness.core.benchmark import Benchmark, Origin
+from harness.core.errors import Problem
 from harness.core.placeholders import find_placeholders
 from harness.core.scalars import format_scalar
 from harness.files.reading import read_bounded
@@ -49,12 +50,18 @@ class LoadedSpecifications:
     default_args: Mapping[str, JsonValue]
 
 
-def load(files: Sequence[Path | Document], options: LoadOptions | None = None) -> LoadedSpecifications:
+def load(
+    files: Sequence[Path | Document],
+    options: LoadOptions | None = None,
+    examine: Callable[[Sequence[Benchmark]], Iterable[Problem]] | None = None,
+) -> LoadedSpecifications:
     """Load specifications and lists of specifications.
 
     Args:
         files: The files, YAML when they end in `.yaml` or `.yml`, else JSON; or documents that have been read already.
         options: Options of the caller.
+        examine: Finds further problems of the benchmarks, to be reported beside those that there are; not called where
+            there are none.
 
     Raises:
         SpecificationError: With every problem of every file.
@@ -72,6 +79,8 @@ def load(files: Sequence[Path | Document], options: LoadOptions | None = None) -
                 benchmarks += _expand(specification, options, problems)
     _check_unique(benchmarks, problems)
     flags = _merge_default_args(documents, options.protected_flags, problems)
+    if len(problems) > 0 and examine is not None:
+        problems.extend(examine(benchmarks))
     problems.raise_if_any()
     return LoadedSpecifications(tuple(benchmarks), flags)
 

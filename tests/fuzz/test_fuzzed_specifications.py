@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from harness.config.settings import Settings
 from harness.core.errors import HarnessError, SpecificationError
 from harness.display.console import CleanConsole
 from harness.flows.inspect import checks
+from harness.flows.measure.named_parts import find_problems
 from harness.flows.measure.workload import load_benchmarks
 from harness.specification.load import LoadOptions, default_args, load
 from tests.fuzz.mutations import CUTS, EDITS, Cut, Edit, cut, edited, fuzzed
@@ -54,18 +56,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _load(file: Path) -> None:
     """Load, and look at what was loaded as `harness validate` does."""
+    settings = Settings(benchmark_file=(file,))
     try:
         default_args([file], frozenset())
-        loaded = load([file], LoadOptions())
+        loaded = load([file], LoadOptions(), partial(find_problems, settings=settings))
     except SpecificationError as error:
         str(error)  # shows every problem
         return
     with file.with_suffix(".txt").open("w", encoding="utf-8") as shown:
         console = CleanConsole(file=shown)
         checks.show_benchmarks(loaded.benchmarks, console)
-        settings = Settings(benchmark_file=(file,))
         with contextlib.suppress(HarnessError):
-            checks.find_problems(loaded.benchmarks, settings)
+            find_problems(loaded.benchmarks, settings)
             load_benchmarks(settings)
 
 

@@ -10,27 +10,23 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from harness import plugins
 from harness.config.settings import Settings
-from harness.core.benchmark import Benchmark, ModelFile, Origin
+from harness.core.benchmark import Benchmark, ModelFile
 from harness.core.errors import (
     BenchmarkFailed,
-    EnvironmentProblem,
-    ExportFailed,
     HarnessError,
     Problem,
     SpecificationError,
-    UsageError,
 )
 from harness.core.placeholders import find_placeholders
-from harness.core.protocols import Exporter, Framework
+from harness.core.protocols import Exporter
 from harness.display.tables import draw_rows, fit_table, print_output, widen
+from harness.flows.measure.named_parts import find_problems, load_framework, make_problem, raise_for_problems
 from harness.flows.measure.plan import Assignment, Plan
 from harness.flows.measure.preflight import find_package_problem
 from harness.flows.measure.workload import load_benchmarks
 from harness.models.cache import ModelCache
 from harness.presentation.tables import KEEP, Column, make_cells
-from harness.specification.fai_pep import COMMANDS_FRAMEWORK
 
 _PLAN = ("id", "benchmark", "framework", "device", "threads", "launches × iterations", "limit", "files")
 _OFTEN_EQUAL = frozenset(_PLAN[2:7])
@@ -76,40 +72,6 @@ def validate_each(settings: Settings, console: Console) -> None:
     print_output(Text(f"{counts}: OK, no problems found"), console)
 
 
-def raise_for_problems(benchmarks: Sequence[Benchmark], settings: Settings) -> None:
-    """Raise every problem that there is.
-
-    Raises:
-        SpecificationError: Something that the benchmarks name does not exist.
-    """
-    problems = find_problems(benchmarks, settings)
-    if problems:
-        raise SpecificationError(problems)
-
-
-def find_problems(benchmarks: Sequence[Benchmark], settings: Settings) -> tuple[Problem, ...]:
-    """Find frameworks, models to export and recipes that benchmarks name and that do not exist.
-
-    Nothing is built, fetched or exported. Each problem is listed once, at the first place that has it.
-
-    Args:
-        benchmarks: The benchmarks as they were loaded.
-        settings: The settings that a run would have.
-    """
-    frameworks = {name: _load_framework(name, settings) for name in {benchmark.framework for benchmark in benchmarks}}
-    distinct: dict[tuple[Path, str], Problem] = {}
-    for benchmark in benchmarks:
-        framework = frameworks[benchmark.framework]
-        if isinstance(framework, HarnessError):
-            problems = [_problem(benchmark.origin, framework.message, framework.hint)]
-        else:
-            files = benchmark.required_files()
-            problems = [problem for file in files for problem in _find_export_problems(file, framework)]
-        for problem in problems:
-            distinct.setdefault((problem.file, problem.message), problem)
-    return tuple(distinct.values())
-
-
 def find_remarks(
     benchmarks: Sequence[Benchmark], settings: Settings, *, builds_runner: bool = False
 ) -> tuple[Problem, ...]:
@@ -124,14 +86,14 @@ def find_remarks(
     for benchmark in benchmarks:
         if not builds_runner and "program" not in settings.program and _uses(benchmark, "program"):
             hint = f"give it with --program PATH, unless framework `{benchmark.framework}` has a runner of its own"
-            problem = _problem(benchmark.origin, "{program} is not given", hint)
+            problem = make_problem(benchmark.origin, "{program} is not given", hint)
             programs.setdefault(problem.file, problem)
     shell_words = {
         (problem.file, problem.pointer, problem.message): problem
         for benchmark in benchmarks
         for problem in _find_shell_words(benchmark)
     }
-    skipped = (_problem(each.origin, f"skipped: {each.obstacle}", None) for each in benchmarks if each.obstacle)
+    skipped = (make_problem(each.origin, f"skipped: {each.obstacle}", None) for each in benchmarks if each.obstacle)
     packages = _find_missing_packages(benchmarks, settings, needs_runner=not builds_runner)
     return (*programs.values(), *shell_words.values(), *dict.fromkeys(skipped), *dict.fromkeys(packages))
 
@@ -141,7 +103,7 @@ def _find_missing_packages(
 ) -> Iterator[Problem]:
     """Yield a problem for each benchmark that this installation lacks packages for, at the head of its file."""
     cache = ModelCache(settings.model_cache)
-    frameworks = {name: _load_framework(name, settings) for name in {benchmark.framework for benchmark in benchmarks}}
+    frameworks = {name: load_framework(name, settings) for name in {benchmark.framework for benchmark in benchmarks}}
     for benchmark in benchmarks:
         framework = frameworks[benchmark.framework]
         if not isinstance(framework, HarnessError):
@@ -155,7 +117,7 @@ def _find_shell_words(benchmark: Benchmark) -> Iterator[Problem]:
         words = [word for word in shlex.split(command) if word in _OPERATORS or word.startswith(("$(", "`"))]
         if words:
             hint = "no shell runs: all words are passed to the program unchanged; use `sh -c '...'`"
-            yield _problem(benchmark.origin, f"`{words[0]}` in `{command}` means nothing", hint)
+            yield make_problem(benchmark.origin, f"`{words[0]}` in `{command}` means nothing", hint)
 
 
 def show_plan(plan: Plan, settings: Settings, console: Console, *, builds_runner: bool = False) -> None:
@@ -186,30 +148,6 @@ def show_benchmarks(benchmarks: Sequence[Benchmark], console: Console) -> None:
     print_output(draw_rows(("id", "benchmark", "metric", "framework", "matrix", "inputs"), rows), console)
 
 
-def _load_framework(name: str, settings: Settings) -> Framework | HarnessError:
-    """Return the framework, or why there is none."""
-    try:
-        return plugins.framework(name, settings)
-    except UsageError as error:
-        instead = f"--framework {COMMANDS_FRAMEWORK} runs commands whose programs print observer lines"
-        return UsageError(error.message, hint=f"{instead}; {error.hint}")
-    except EnvironmentProblem as error:
-        return error
-
-
-def _find_export_problems(file: ModelFile, framework: Framework) -> Iterator[Problem]:
-    if file.export is None:
-        return
-    if not isinstance(framework, Exporter):
-        message = f"framework `{framework.name}` exports no models"
-        yield _problem(file.origin, message, "give a `location` instead of an `export`")
-        return
-    try:
-        framework.fingerprint(file.export)
-    except ExportFailed as error:
-        yield _problem(file.origin, error.message, error.hint)
-
-
 def _uses(benchmark: Benchmark, name: str) -> bool:
     """Return whether a command names a placeholder, directly or through other values, that nothing defines."""
     waiting = _commands(benchmark)
@@ -225,10 +163,6 @@ def _commands(benchmark: Benchmark) -> list[str]:
     """Return every command line: those of the device, then those of the host."""
     steps = (benchmark.model_before, benchmark.model_after, benchmark.before, benchmark.after)
     return [*benchmark.commands, *(command for step in steps for command in step.commands)]
-
-
-def _problem(place: Origin, message: str, hint: str | None) -> Problem:
-    return Problem(place.file, place.line, place.pointer, message, hint)
 
 
 def _show_remarks(

@@ -14,7 +14,8 @@ from rich.text import Text
 from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, ExitCode, Problem, SpecificationError, UsageError
 from harness.display.tables import print_output
-from harness.flows.inspect.checks import count, find_problems
+from harness.flows.inspect.checks import count
+from harness.flows.measure.named_parts import find_problems
 from harness.flows.measure.workload import load_benchmarks
 from harness.specification.load import is_specification
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
 from harness.core.errors import Problem, SpecificationError, UsageError
-from harness.flows.inspect.checks import find_problems, find_remarks
+from harness.flows.inspect.checks import find_remarks
 from harness.flows.inspect.folders import find_specifications
+from harness.flows.measure.named_parts import find_problems
 from harness.flows.measure.workload import load_benchmarks
 from harness.presentation.documents import ListedBenchmark, ListedProblem, ValidationDocument
 

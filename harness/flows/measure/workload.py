@@ -16,6 +16,7 @@ from harness.core.protocols import Framework, Platform, Progress, device_options
 from harness.core.reproduction import SHORT_DIGEST
 from harness.core.scalars import format_scalar
 from harness.flows.measure.devices import DeviceRequest, find_devices
+from harness.flows.measure.named_parts import find_problems, load_frameworks
 from harness.flows.measure.plan import Plan, assign
 from harness.specification.document import Document
 from harness.specification.load import load
@@ -125,7 +126,7 @@ def load_workload(
     return Workload(
         selected,
         platform,
-        {name: load_framework(name) for name in {benchmark.framework for benchmark in selected}},
+        load_frameworks(selected, settings),
         settings.devices,
         settings.excluded_devices,
         settings.spread,
@@ -189,7 +190,8 @@ def load_benchmarks(settings: Settings, documents: Sequence[Document] = ()) -> t
         programs=frozenset({*settings.program, *settings.later}),
         protected_flags=table.protected_keys,
     )
-    return load((*settings.benchmark_file, *documents), options).benchmarks
+    examine = partial(find_problems, settings=settings)
+    return load((*settings.benchmark_file, *documents), options, examine).benchmarks
 
 
 def select(

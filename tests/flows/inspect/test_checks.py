@@ -15,10 +15,11 @@ from rich.console import Console
 
 from harness import plugins
 from harness.config.settings import Settings
-from harness.core.errors import ExitCode, SpecificationError
+from harness.core.errors import ExitCode, SpecificationError, UsageError
 from harness.flows.inspect import checks, devices
+from harness.flows.measure.named_parts import find_problems
 from harness.flows.measure.plan import Plan, assign
-from harness.flows.measure.workload import load_benchmarks
+from harness.flows.measure.workload import load_benchmarks, load_workload
 from harness.testing.results import DEVICE
 from platforms.host.platform import Host
 
@@ -65,20 +66,50 @@ def planned(settings: Settings, to: Console | None = None) -> str:
     return to.file.getvalue()
 
 
-def test_a_missing_framework_is_reported_once_at_the_first_test(write: Write) -> None:
+def test_a_missing_framework_is_reported_once_at_the_key_that_names_it(write: Write) -> None:
     settings = write({"framework": "caffe2"}, COMMAND, COMMAND)
-    (problem,) = checks.find_problems(load_benchmarks(settings), settings)
-    assert (problem.file.name, problem.pointer, problem.message) == ("spec.json", "/tests/0", "no framework `caffe2`")
+    (problem,) = find_problems(load_benchmarks(settings), settings)
+    assert (problem.file.name, problem.pointer, problem.message) == (
+        "spec.json",
+        "/model/framework",
+        "no framework `caffe2`",
+    )
     assert "--framework generic runs commands" in (problem.hint or "")
     assert "executorch" in (problem.hint or "")
     assert problem.line is not None
+
+
+def test_a_misspelt_framework_hides_no_other_mistake(write: Write) -> None:
+    model = {"framework": "executorhc", "files": {"a": exported("mlpp", "xnnpack_q9")}}
+    settings = write(model, {**COMMAND, "command": "x {nothing}"}, {**COMMAND, "identifier": "b", "iter": 3})
+    with pytest.raises(SpecificationError) as broken:
+        load_benchmarks(settings)
+    assert [(problem.pointer, problem.message.partition("`")[0]) for problem in broken.value.problems] == [
+        ("/model/framework", "no framework "),
+        ("/model/files/a", "unknown model definition "),
+        ("/tests/0/command", "unknown placeholder {nothing}"),
+    ]
+
+
+def test_a_run_reports_a_misspelt_framework_with_the_other_mistakes(write: Write) -> None:
+    settings = write({"framework": "executorhc", "files": {"a": exported("mlpp")}})
+    with pytest.raises(SpecificationError) as broken:
+        load_workload(settings)
+    assert [problem.pointer for problem in broken.value.problems] == ["/model/framework", "/model/files/a"]
+
+
+def test_a_framework_that_only_a_flag_names_is_a_mistake_of_the_flag(write: Write) -> None:
+    settings = write({}, framework="executorhc")
+    with pytest.raises(UsageError, match="no framework `executorhc`") as wrong:
+        load_workload(settings)
+    assert not isinstance(wrong.value, SpecificationError)
 
 
 def test_missing_definitions_and_recipes_are_reported_at_their_files(write: Write) -> None:
     files = {"a": exported("mlpp"), "b": {**exported("mlp", "xnnpack_q9"), "filename": "b"}, "c": exported("mlp")}
     files["c"]["filename"] = "c"
     settings = write({"framework": "executorch", "files": files}, COMMAND, COMMAND)
-    first, second = checks.find_problems(load_benchmarks(settings), settings)
+    first, second = find_problems(load_benchmarks(settings), settings)
     assert (first.pointer, second.pointer) == ("/model/files/a", "/model/files/b")
     assert "mlpp" in first.message
     assert "xnnpack_q9" in second.message
@@ -90,14 +121,14 @@ def test_missing_definitions_and_recipes_are_reported_at_their_files(write: Writ
 
 def test_an_export_needs_a_framework_with_an_exporter(write: Write) -> None:
     settings = write({"framework": "generic", "files": {"a": exported("mlp")}})
-    (problem,) = checks.find_problems(load_benchmarks(settings), settings)
+    (problem,) = find_problems(load_benchmarks(settings), settings)
     assert problem.message == "framework `generic` exports no models"
     assert problem.pointer == "/model/files/a"
 
 
 def test_a_valid_specification_has_no_problems(write: Write) -> None:
     settings = write({"framework": "executorch", "files": {"model": exported("mlp")}})
-    assert checks.find_problems(load_benchmarks(settings), settings) == ()
+    assert find_problems(load_benchmarks(settings), settings) == ()
 
 
 @pytest.mark.parametrize(("tests", "words"), [(1, "1 benchmark in 1 file:"), (2, "2 benchmarks in 1 file:")])

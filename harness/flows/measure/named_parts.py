@@ -1,0 +1,105 @@
+"""What benchmarks name and installed plug-ins must have: frameworks, model definitions and recipes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from harness import plugins
+from harness.config.settings import Settings
+from harness.core.benchmark import Benchmark, ModelFile, Origin
+from harness.core.errors import EnvironmentProblem, ExportFailed, HarnessError, Problem, SpecificationError, UsageError
+from harness.core.protocols import Exporter, Framework
+from harness.specification.fai_pep import COMMANDS_FRAMEWORK
+
+
+def raise_for_problems(benchmarks: Sequence[Benchmark], settings: Settings) -> None:
+    """Raise every problem that there is.
+
+    Raises:
+        SpecificationError: Something that the benchmarks name does not exist.
+    """
+    problems = find_problems(benchmarks, settings)
+    if problems:
+        raise SpecificationError(problems)
+
+
+def find_problems(benchmarks: Sequence[Benchmark], settings: Settings) -> tuple[Problem, ...]:
+    """Find frameworks, models to export and recipes that benchmarks name and that do not exist.
+
+    Nothing is built, fetched or exported. Each problem is listed once, at the first place that has it. The exports of a
+    framework that does not exist are checked with the one of a similar name: a misspelt name hides nothing else.
+
+    Args:
+        benchmarks: The benchmarks as they were loaded.
+        settings: The settings that a run would have.
+    """
+    frameworks = {name: load_framework(name, settings) for name in {benchmark.framework for benchmark in benchmarks}}
+    distinct: dict[tuple[Path, str], Problem] = {}
+    for benchmark in benchmarks:
+        for problem in _find_problems(benchmark, frameworks[benchmark.framework], settings):
+            distinct.setdefault((problem.file, problem.message), problem)
+    return tuple(distinct.values())
+
+
+def load_frameworks(benchmarks: Sequence[Benchmark], settings: Settings) -> Mapping[str, Framework]:
+    """Load the frameworks of benchmarks, by name.
+
+    Raises:
+        SpecificationError: One is not installed; with everything else that the benchmarks name in vain.
+        UsageError: That of `--framework` is not installed.
+        EnvironmentProblem: One cannot be loaded.
+    """
+    loaded: dict[str, Framework] = {}
+    for name in {benchmark.framework for benchmark in benchmarks}:
+        try:
+            loaded[name] = plugins.framework(name, settings)
+        except UsageError:
+            if name == settings.framework:
+                raise
+            raise_for_problems(benchmarks, settings)
+            raise
+    return loaded
+
+
+def load_framework(name: str, settings: Settings) -> Framework | HarnessError:
+    """Return the framework, or why there is none."""
+    try:
+        return plugins.framework(name, settings)
+    except UsageError as error:
+        instead = f"--framework {COMMANDS_FRAMEWORK} runs commands whose programs print observer lines"
+        return UsageError(error.message, hint=f"{instead}; {error.hint}")
+    except EnvironmentProblem as error:
+        return error
+
+
+def make_problem(place: Origin, message: str, hint: str | None) -> Problem:
+    """Return a problem at a place."""
+    return Problem(place.file, place.line, place.pointer, message, hint)
+
+
+def _find_problems(benchmark: Benchmark, framework: Framework | HarnessError, settings: Settings) -> Iterator[Problem]:
+    if isinstance(framework, HarnessError):
+        place = benchmark.origin if benchmark.framework == settings.framework else benchmark.framework_origin
+        yield make_problem(place or benchmark.origin, framework.message, framework.hint)
+        similar = difflib.get_close_matches(benchmark.framework, plugins.installed_names("framework"), n=1)
+        substitute = load_framework(similar[0], settings) if similar else framework
+        if isinstance(substitute, HarnessError):
+            return
+        framework = substitute
+    for file in benchmark.required_files():
+        yield from _find_export_problems(file, framework)
+
+
+def _find_export_problems(file: ModelFile, framework: Framework) -> Iterator[Problem]:
+    if file.export is None:
+        return
+    if not isinstance(framework, Exporter):
+        message = f"framework `{framework.name}` exports no models"
+        yield make_problem(file.origin, message, "give a `location` instead of an `export`")
+        return
+    try:
+        framework.fingerprint(file.export)
+    except ExportFailed as error:
+        yield make_problem(file.origin, error.message, error.hint)
