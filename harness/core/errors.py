@@ -9,6 +9,7 @@
     │   └── DeviceLost              3   the device went away while it was held
     ├── BenchmarkFailed             4   this benchmark has no numbers; the others go on
     │   ├── FileUnavailable         4   a model file cannot be fetched, or is not what the specification promises
+    │   ├── DataUnavailable         4   examples cannot be made or read
     │   ├── ExportFailed            4   a model could not be exported
     │   └── BenchmarkUnsupported    4   this benchmark cannot run here, and never could
     └── ReporterFailed              3   a result was measured and stored, but could not be reported
@@ -158,6 +159,10 @@ class BenchmarkFailed(HarnessError):
 
 class FileUnavailable(BenchmarkFailed):
     """A file cannot be fetched, or its content is not what the specification promises."""
+
+
+class DataUnavailable(BenchmarkFailed):
+    """Examples cannot be made or read: a data set, or a folder of examples or outputs."""
 
 
 class ExportFailed(BenchmarkFailed):
