@@ -7,6 +7,7 @@ in the midst of an import would appear as whatever that import makes of it, or a
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 
@@ -14,6 +15,8 @@ TYPE_CHECKING = False  # `typing` takes longer to import than all of the above, 
 if TYPE_CHECKING:
     from typing import Final, NoReturn
 
+_OBJECTS_BETWEEN_COLLECTIONS: Final = 100_000
+"""Importing makes many objects and no garbage; Python would look for some after every 700 of them."""
 _INTERRUPTED: Final = 130
 """`harness.core.errors.ExitCode.INTERRUPTED`, which is not imported yet."""
 
@@ -22,6 +25,7 @@ def main() -> None:
     """Run the console command, and end the process with its exit code."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a job in the background ignores it
         signal.signal(signal.SIGINT, _exit_at_once)
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     from harness.cli import main as run_command  # noqa: PLC0415 - see above
 
     run_command()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Final
 
+from packaging.requirements import Requirement
 from packaging.version import Version
 
 from frameworks.executorch import openvino, packages
@@ -80,9 +82,19 @@ def _examine_package(name: str) -> Finding:
     version = find_version(name)
     if version is None:
         return _lacking(name)
-    tested = packages.tested_version(name)
+    tested = _tested_version(name)
     differs = tested is not None and Version(version).public != tested
     return Finding(name, True, f"{version} (the tests use {tested})" if differs else version)
+
+
+def _tested_version(package: str) -> str | None:
+    """Return the version that the tests use, by the extra `tested` of this distribution; None where it is not known."""
+    try:
+        lines = metadata.requires("edge-harness") or ()
+    except metadata.PackageNotFoundError:
+        return None
+    requirements = (Requirement(line) for line in lines if 'extra == "tested"' in line.replace("'", '"'))
+    return next((next(iter(wanted.specifier)).version for wanted in requirements if wanted.name == package), None)
 
 
 def _lacking(name: str) -> Finding:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from frameworks.executorch import build_options, command_line, diagnosis, executor_runner, minibench, openvino, packages
+from frameworks.executorch import build_options, command_line, executor_runner, minibench, openvino, packages
 from frameworks.executorch.notes import find_observation, note_launch
 from frameworks.executorch.runners import choice, native
 from frameworks.observations.converters import parse_files, parse_step
@@ -121,4 +121,6 @@ class ExecuTorch:
 
     def diagnose(self) -> Sequence[Finding]:
         """Examine what measuring and exporting need."""
+        from frameworks.executorch import diagnosis  # noqa: PLC0415 - only `harness doctor` needs it
+
         return diagnosis.diagnose(self._settings)

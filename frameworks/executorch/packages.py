@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from importlib import metadata
 from typing import Final
-
-from packaging.requirements import Requirement
-from packaging.version import Version
 
 from harness.core.errors import EnvironmentProblem
 from harness.files import installation
@@ -47,20 +43,10 @@ def install_command(*packages: str) -> str:
         extras = (extras - {"executorch"}) | {"tested"}
     if torch is not None:
         return installation.install_command(
-            extras, *((f"torch=={Version(torch).public}",) if "torchvision" in packages else ())
+            extras, *((f"torch=={torch.partition('+')[0]}",) if "torchvision" in packages else ())
         )
     command = installation.install_command(extras)
     return f"{command} ({WITHOUT_CUDA})" if sys.platform == "linux" else command
-
-
-def tested_version(package: str) -> str | None:
-    """Return the version that the tests use, by the extra `tested` of this distribution; None where it is not known."""
-    try:
-        lines = metadata.requires("edge-harness") or ()
-    except metadata.PackageNotFoundError:
-        return None
-    requirements = (Requirement(line) for line in lines if 'extra == "tested"' in line.replace("'", '"'))
-    return next((next(iter(wanted.specifier)).version for wanted in requirements if wanted.name == package), None)
 
 
 def find_missing(packages: Iterable[str], purpose: str) -> EnvironmentProblem | None:

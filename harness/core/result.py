@@ -6,7 +6,6 @@ Every reporter and foreign format is a pure function of it. The committed JSON S
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Final, Literal
 
 from pydantic import JsonValue
@@ -20,35 +19,13 @@ from harness.core.evaluation import Evaluation
 from harness.core.launch_interval import interval_of
 from harness.core.metric import Metric
 from harness.core.note import Note
+from harness.core.outcome import Outcome as Outcome  # noqa: PLC0414 - plug-ins import it from here, too
 from harness.core.reproduction import Reproduction
 from harness.core.scalars import Scalar
 from harness.core.values import Value, replace_surrogates
 
 SCHEMA_VERSION: Final = "1.4"
 """Its first number is raised when a reader of older results could be misled, else its second."""
-
-
-class Outcome(StrEnum):
-    """Outcome of a benchmark, or of one launch of it."""
-
-    OK = "ok"
-    SKIPPED = "skipped"
-    UNSUPPORTED = "unsupported"
-    TIMEOUT = "timeout"
-    CRASHED = "crashed"
-    FAILED = "failed"
-    DEVICE_LOST = "device_lost"
-    INTERRUPTED = "interrupted"
-
-    @property
-    def is_skipped(self) -> bool:
-        """True if nothing was started, and nothing failed."""
-        return self in {Outcome.SKIPPED, Outcome.UNSUPPORTED}
-
-    @property
-    def words(self) -> str:
-        """Name for people, for example `device lost`."""
-        return self.value.replace("_", " ")
 
 
 class Launch(Value):

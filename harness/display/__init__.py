@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 
 from harness.display.console import CleanConsole
-from harness.display.live import LiveBoard, LiveDisplay, LiveTask
-from harness.display.plain import PlainBoard, PlainDisplay, PlainTask
+from harness.display.plain import PlainDisplay
 from harness.display.quiet import QuietDisplay
 from harness.files.streams import never_failing
 
-__all__ = [
-    "LiveBoard",
-    "LiveDisplay",
-    "LiveTask",
-    "PlainBoard",
-    "PlainDisplay",
-    "PlainTask",
-    "QuietDisplay",
-    "open_console",
-    "open_display",
-]
+if TYPE_CHECKING:
+    from harness.display.live import LiveDisplay
 
 
 def open_display(stream: TextIO | None = None, *, quiet: bool = False) -> LiveDisplay | PlainDisplay | QuietDisplay:
@@ -38,7 +28,11 @@ def open_display(stream: TextIO | None = None, *, quiet: bool = False) -> LiveDi
     if quiet:
         return QuietDisplay(stream)
     console = CleanConsole(file=stream)
-    return LiveDisplay(console) if console.is_terminal and not console.is_dumb_terminal else PlainDisplay(stream)
+    if not console.is_terminal or console.is_dumb_terminal:
+        return PlainDisplay(stream)
+    from harness.display.live import LiveDisplay  # noqa: PLC0415 - tables and bars that move, for terminals only
+
+    return LiveDisplay(console)
 
 
 def open_console() -> Console:

@@ -9,8 +9,6 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 DISTRIBUTION: Final = "edge-harness"
 
@@ -35,7 +33,10 @@ def install_command(extras: Iterable[str], *requirements: str) -> str:
 
 def find_checkout() -> Path | None:
     """Return the folder of an editable installation (PEP 610); None for any other."""
-    from importlib import metadata  # noqa: PLC0415 - only remedies need it, and every command would load it
+    # Only remedies need them, and every command would load them.
+    from importlib import metadata  # noqa: PLC0415
+    from urllib.parse import urlsplit  # noqa: PLC0415
+    from urllib.request import url2pathname  # noqa: PLC0415
 
     try:
         recorded = metadata.distribution(DISTRIBUTION).read_text("direct_url.json")

@@ -11,8 +11,9 @@ from rich.console import Console, RenderableType
 
 from harness.core.comparison import Verdict
 from harness.core.protocols import BoardRow
-from harness.display import LiveBoard, LiveDisplay, PlainBoard, PlainDisplay, open_display
-from harness.display.plain import PlainTask
+from harness.display import open_display
+from harness.display.live import LiveBoard, LiveDisplay
+from harness.display.plain import PlainBoard, PlainDisplay, PlainTask
 
 HEADER = ("benchmark", "pairs", "difference", "95 % interval", "evidence", "verdict")
 EARLY = BoardRow(("m/a", "  1/100", "         ", " " * 16, "  ░░░░░░░░", ""))

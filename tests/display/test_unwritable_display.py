@@ -14,7 +14,9 @@ import pytest
 
 from harness.core.comparison import Verdict
 from harness.core.protocols import BoardRow
-from harness.display import LiveDisplay, PlainDisplay, open_display
+from harness.display import open_display
+from harness.display.live import LiveDisplay
+from harness.display.plain import PlainDisplay
 
 TELL = """
 import sys

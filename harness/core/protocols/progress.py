@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from harness.core.comparison import Verdict
+if TYPE_CHECKING:  # commands that measure nothing load no comparison
+    from harness.core.comparison import Verdict
 
 
 class Task(Protocol):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.core.protocols.progress import Progress
-from harness.core.result import Report
+
+if TYPE_CHECKING:  # commands that measure nothing load no result
+    from harness.core.result import Report
 
 
 class Reporter(Protocol):

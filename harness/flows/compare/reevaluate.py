@@ -16,8 +16,8 @@ from harness.core.comparison import Comparison
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.protocols import Reporter
 from harness.core.result import Report, Result, make_writable, without_samples
-from harness.display import PlainDisplay
 from harness.display.documents import print_document
+from harness.display.plain import PlainDisplay
 from harness.display.results import show_results
 from harness.display.tables import plain_text, print_output
 from harness.flows.compare.requests import validate_parameters

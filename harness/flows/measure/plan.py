@@ -11,8 +11,8 @@ from harness.core.build import Build
 from harness.core.cached_files import CachedFile
 from harness.core.device import Device
 from harness.core.errors import UsageError
+from harness.core.outcome import Outcome
 from harness.core.protocols import AppStarting, Framework, Platform
-from harness.core.result import Outcome
 
 
 @dataclass(frozen=True, slots=True)

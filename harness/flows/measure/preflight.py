@@ -7,8 +7,8 @@ from dataclasses import replace
 from harness.core.benchmark import Benchmark
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem, ExitCode
+from harness.core.outcome import Outcome
 from harness.core.protocols import Exporter, Framework, PackageChecking, Platform, Preflighting, Progress
-from harness.core.result import Outcome
 from harness.flows.measure.plan import Assignment, Failure, Plan
 from harness.models.cache import ModelCache
 

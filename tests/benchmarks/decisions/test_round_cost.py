@@ -18,7 +18,7 @@ from rich.console import Console
 from harness.analysis.compare.statistics import launch_statistics, statistics_of
 from harness.config.settings import Settings
 from harness.core.comparison import Interleave, Pair, Parameters
-from harness.display import LiveDisplay
+from harness.display.live import LiveDisplay
 from harness.flows.compare.compare import ComparisonStages, ComparisonTask
 from harness.flows.compare.comparison_run import ComparisonSubject
 from harness.flows.compare.journal import Header, LostLaunches

@@ -12,7 +12,7 @@ from harness.core.comparison import Parameters, Verdict
 from harness.core.device import Device
 from harness.core.errors import ExitCode
 from harness.core.result import Outcome, Report
-from harness.display import PlainDisplay
+from harness.display.plain import PlainDisplay
 from harness.flows.compare import self_check
 from harness.flows.compare.self_check import VerdictCounter
 from harness.flows.compare.sensitivity import SelfCheckRequest, check_devices
