@@ -7,6 +7,7 @@ minibench.py        upstream's Android app
 runners/            where a runner comes from: compiled, Python, or given by the user
 native/, python/    the two runners: equal arguments, equal output
 exporting/          from a definition and a recipe to a program, in a process of its own
+references/         outputs of models before they are lowered
 definitions/        models that can be exported                 recipes/        ways to lower them
 """
 

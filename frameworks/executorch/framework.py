@@ -19,6 +19,7 @@ from harness.core.cached_files import ExportReport
 from harness.core.command import Command, Completed
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem
+from harness.core.examples import Stage
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Finding, Progress, Task
@@ -28,7 +29,7 @@ class ExecuTorch:
     """Framework plug-in.
 
     Implements `Framework`, `StepParser`, `Interleavable`, `Exporter`, `RunnerSources`, `OptionReader`,
-    `LayoutLinking`, `PackageChecking` and `Diagnosable` of `harness.core.protocols`.
+    `LayoutLinking`, `PackageChecking`, `ReferenceMaking` and `Diagnosable` of `harness.core.protocols`.
     """
 
     name = "executorch"
@@ -108,6 +109,27 @@ class ExecuTorch:
         from frameworks.executorch.exporting import exporter  # noqa: PLC0415 - only exports need it
 
         return exporter.export(export, destination, progress)
+
+    def reference_stages(self, export: Export) -> Sequence[Stage]:
+        """Return the stages before lowering whose outputs can be computed for an export."""
+        from frameworks.executorch.references import maker  # noqa: PLC0415 - only evaluations need it
+
+        return maker.reference_stages(export)
+
+    def make_references(
+        self,
+        export: Export,
+        examples: Path,
+        stages: Sequence[Stage],
+        destination: Path,
+        progress: Task,
+        *,
+        calibration: Path | None = None,
+    ) -> None:
+        """Compute the outputs of stages before lowering."""
+        from frameworks.executorch.references import maker  # noqa: PLC0415 - only evaluations need it
+
+        maker.make_references(export, examples, stages, destination, progress, calibration=calibration)
 
     def find_runner_problem(self) -> EnvironmentProblem | None:
         """Return which package is missing to make a runner here."""

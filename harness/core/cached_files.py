@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.core.benchmark import Export
+from harness.core.examples import TensorInfo
 from harness.core.values import Value
 
 
@@ -43,6 +44,9 @@ class ExportReport(Value):
         weights_md5: MD5 of the model's parameters and buffers, to recognise programs made from equal weights.
         parameters: Number of parameters.
         delegation: Delegated operators; None where the exporter does not report them.
+        inputs: Tensors that the program takes; empty where the exporter does not report them. A recipe may change the
+            type of the model's inputs.
+        outputs: Tensors that it returns, likewise.
         seconds: Wall-clock seconds by phase.
         peak_memory_bytes: Peak resident memory of the export process.
     """
@@ -54,6 +58,8 @@ class ExportReport(Value):
     weights_md5: str | None = None
     parameters: int | None = None
     delegation: Delegation | None = None
+    inputs: tuple[TensorInfo, ...] = ()
+    outputs: tuple[TensorInfo, ...] = ()
     seconds: dict[str, float] = {}
     peak_memory_bytes: int | None = None
 

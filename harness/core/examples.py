@@ -138,6 +138,7 @@ class OutputManifest(Value):
         count: Number of examples.
         examples: Digest of the examples.
         versions: Versions of what computed them.
+        weights_md5: MD5 of the model's parameters and buffers, as in `ExportReport`; None where it is not known.
     """
 
     schema_version: int = 1
@@ -146,3 +147,4 @@ class OutputManifest(Value):
     count: int
     examples: str
     versions: dict[str, str] = {}
+    weights_md5: str | None = None

@@ -91,21 +91,25 @@ def export(export: Export, destination: Path, progress: Task) -> ExportReport:
             request = staging / "request.json"
             request.write_text(export.model_dump_json(indent=2), encoding="utf-8")
             program = staging / destination.name
-            completed = shell.run(_command(request, program), on_line=_progress_parser(progress))
+            completed = shell.run(child_command(_PROCESS, request, program), on_line=progress_parser(progress))
             if not completed.ok or not program.is_file():
-                raise _failure(export, completed, beside(destination, LOG))
+                purpose = f"export `{export.definition}` by `{export.recipe}`"
+                raise explain_failure(purpose, "a program", completed, beside(destination, LOG))
             return _install(program, destination)
     except (OSError, ValidationError) as error:
         raise ExportFailed(f"cannot write {destination}: {error}") from error
 
 
-def _command(request: Path, program: Path) -> Command:
+def child_command(module: str, *paths: Path) -> Command:
+    """Return the command of a child process that makes or runs models: one thread, and the same order in each run."""
     # -P: the working directory must not come before the installed packages; the process appends it itself.
-    argv = (sys.executable, "-P", "-m", _PROCESS, str(request), str(program), str(os.getpid()))
+    argv = (sys.executable, "-P", "-m", module, *map(str, paths), str(os.getpid()))
     return Command(argv, env=_ENVIRONMENT, timeout_s=_TIMEOUT_S)
 
 
-def _progress_parser(progress: Task) -> Callable[[str], None]:
+def progress_parser(progress: Task) -> Callable[[str], None]:
+    """Return a function that passes on each line of progress that a child process prints."""
+
     def parse(line: str) -> None:
         match = _PROGRESS.fullmatch(line)
         if match is None:
@@ -127,19 +131,24 @@ def _install(program: Path, destination: Path) -> ExportReport:
     return report
 
 
-def _failure(export: Export, completed: Completed, log: Path) -> ExportFailed | EnvironmentProblem:
+def explain_failure(purpose: str, product: str, completed: Completed, log: Path) -> ExportFailed | EnvironmentProblem:
+    """Return the failure of a child process, and write what it printed to a file.
+
+    Args:
+        purpose: What it was to do: "export `mv2` by `portable`".
+        product: What it was to write: "a program".
+        completed: The process.
+        log: The file.
+    """
     log.write_text(completed.stderr, encoding="utf-8")
     missing = _last(completed.stderr, "missing: ") if completed.exit_code == 1 else None
     reason = missing or (_last(completed.stderr, "error: ") if completed.exit_code == 1 else None)
     if reason is None:
-        reason = completed.describe() if not completed.ok else "the process ended without writing a program"
+        reason = completed.describe() if not completed.ok else f"the process ended without writing {product}"
     remedy = _last(completed.stderr, "hint: ") or _remedy(completed)
     whole = f"the whole log is {log}"
     failure = ExportFailed if missing is None else EnvironmentProblem
-    return failure(
-        f"cannot export `{export.definition}` by `{export.recipe}`: {reason}",
-        hint=f"{remedy}; {whole}" if remedy else whole,
-    )
+    return failure(f"cannot {purpose}: {reason}", hint=f"{remedy}; {whole}" if remedy else whole)
 
 
 def _last(text: str, prefix: str) -> str | None:

@@ -86,6 +86,11 @@ def calibration_batches(example_inputs: Inputs, count: int, seed: int) -> Iterat
     return (tuple(_random_like(tensor, generator) for tensor in example_inputs) for _ in range(count))
 
 
+def dtype_name(dtype: torch.dtype) -> str:
+    """Return the name of an element type, as in `harness.core.examples`: `float32`."""
+    return str(dtype).removeprefix("torch.")
+
+
 def weights_md5(module: nn.Module) -> str:
     """Return the MD5 over names and bytes of all parameters and buffers, in the order of the names."""
     digest = hashlib.md5(usedforsecurity=False)

@@ -17,7 +17,7 @@ import io
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, TextIO
@@ -26,6 +26,9 @@ from frameworks.executorch.packages import EXTRAS, install_command
 from frameworks.executorch.python.machine import die_with_parent
 from harness.core.benchmark import Export
 from harness.core.errors import EnvironmentProblem, ExportFailed
+
+Say = Callable[[str], None]
+"""Reports progress."""
 
 REPORT: Final = ".report.json"
 """Suffix of the report on how the program was made: an `ExportReport`."""
@@ -53,17 +56,30 @@ def main(arguments: Sequence[str]) -> None:
     """
     began = time.monotonic()
     request, destination, parent = arguments
-    die_with_parent(int(parent))
-    stderr, log = sys.stderr, io.StringIO()
-    sys.excepthook = functools.partial(_report_failure, stderr, log)
-    sys.path.append(str(Path.cwd()))  # Last, so that nothing there hides an installed package.
-    say = functools.partial(_print_progress, stderr)
-    with contextlib.redirect_stderr(log), contextlib.redirect_stdout(log):
+
+    def write(say: Say) -> None:
         export = Export.model_validate_json(Path(request).read_bytes())
         say("importing torch and executorch")
         from frameworks.executorch.exporting.program import write_program  # noqa: PLC0415 - its imports are noisy
 
         write_program(export, Path(destination), say, began)
+
+    run_child(int(parent), write)
+
+
+def run_child(parent: int, work: Callable[[Say], None]) -> None:
+    """Do the work of a child process of the harness, which ends with its parent and prints as the module describes.
+
+    Args:
+        parent: Number of the parent process.
+        work: The work; it is given the function that reports progress.
+    """
+    die_with_parent(parent)
+    stderr, log = sys.stderr, io.StringIO()
+    sys.excepthook = functools.partial(_report_failure, stderr, log)
+    sys.path.append(str(Path.cwd()))  # Last, so that nothing there hides an installed package.
+    with contextlib.redirect_stderr(log), contextlib.redirect_stdout(log):
+        work(functools.partial(_print_progress, stderr))
 
 
 def _print_progress(stderr: TextIO, text: str) -> None:

@@ -9,7 +9,7 @@ import resource
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,18 +18,17 @@ from executorch.devtools.backend_debug import get_delegation_info
 from executorch.exir import EdgeProgramManager
 from executorch.exir.backend.utils import format_delegated_graph
 
-from frameworks.executorch.exporting import provenance
+from frameworks.executorch.exporting import provenance, recipe_steps
 from frameworks.executorch.exporting.catalogue import RECIPES
 from frameworks.executorch.exporting.graph import identify_instructions, read_graph
-from frameworks.executorch.exporting.model import Inputs, calibration_batches, prepare, weights_md5
-from frameworks.executorch.exporting.process import GRAPH, NODES, REPORT, beside
+from frameworks.executorch.exporting.model import Inputs, calibration_batches, dtype_name, prepare, weights_md5
+from frameworks.executorch.exporting.process import GRAPH, NODES, REPORT, Say, beside
 from frameworks.executorch.python.machine import memory_bytes
 from harness.core.benchmark import Export
 from harness.core.cached_files import Delegation, ExportReport
 from harness.core.errors import ExportFailed
+from harness.core.examples import TensorInfo
 from harness.files.atomic import write_atomically
-
-Say = Callable[[str], None]
 
 _OPERATOR = re.compile(
     r"(?:aten_|dim_order_ops_|quantized_decomposed_)?(?P<name>\w+?)"
@@ -52,7 +51,7 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
         ExportFailed: The definition or the recipe cannot be used.
     """
     seconds: dict[str, float] = {}
-    lower = RECIPES.find(export.recipe).load()
+    lower = recipe_steps.load(RECIPES.find(export.recipe))
     seconds["import"] = time.monotonic() - began
     say(f"making {export.definition}")
     with _record_time(seconds, "model"):
@@ -70,18 +69,21 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
             )
     module = edge.exported_program().graph_module  # Everything is read before emitting, which changes the graph.
     delegation, lowered, graph = _delegation(module), format_delegated_graph(module), read_graph(module)
+    inputs, outputs = _interface(edge.exported_program(), [tensor.name for tensor in export.inputs])
     say("emitting the program")
     with _record_time(seconds, "emit"):
         emitted = edge.to_executorch()
         program: bytes = emitted.buffer
     report = ExportReport(
         export=export,
-        versions=_versions(export),
+        versions=versions(export),
         md5=hashlib.md5(program, usedforsecurity=False).hexdigest(),
         size_bytes=len(program),
         weights_md5=weights,
         parameters=parameters,
         delegation=delegation,
+        inputs=inputs,
+        outputs=outputs,
         seconds={phase: round(spent, 3) for phase, spent in seconds.items()},
         peak_memory_bytes=_peak_memory_bytes(),
     )
@@ -106,6 +108,28 @@ def _with_progress(batches: Iterator[Inputs], count: int, say: Say) -> Iterator[
         say("lowering the quantised model")
 
 
+def _interface(
+    program: torch.export.ExportedProgram, names: Sequence[str]
+) -> tuple[tuple[TensorInfo, ...], tuple[TensorInfo, ...]]:
+    """Return the tensors that a program takes and returns; inputs by the names of the request, if it has any."""
+    nodes = {node.name: node for node in program.graph.nodes}
+    inputs = [nodes[str(name)] for name in program.graph_signature.user_inputs if str(name) in nodes]
+    outputs = [nodes[str(name)] for name in program.graph_signature.user_outputs if str(name) in nodes]
+    input_names = names if len(names) == len(inputs) else [node.name for node in inputs]
+    return _tensors(zip(input_names, inputs, strict=True)), _tensors(
+        (f"output_{number}", node) for number, node in enumerate(outputs)
+    )
+
+
+def _tensors(nodes: Iterable[tuple[str, torch.fx.Node]]) -> tuple[TensorInfo, ...]:
+    tensors = ((name, node.meta.get("val")) for name, node in nodes)
+    return tuple(
+        TensorInfo(name=name, dtype=dtype_name(tensor.dtype), shape=tuple(int(size) for size in tensor.shape))
+        for name, tensor in tensors
+        if isinstance(tensor, torch.Tensor)
+    )
+
+
 def _delegation(graph: torch.fx.GraphModule) -> Delegation:
     """Count operators by kind, with the overloads of one operator together."""
     info = get_delegation_info(graph)
@@ -126,7 +150,7 @@ def _clean(operator: str) -> str:
     return matched["name"] if matched else operator
 
 
-def _versions(export: Export) -> dict[str, str]:
+def versions(export: Export) -> dict[str, str]:
     """Return versions, and the instruction set that torch uses, on which sums and thus quantised programs depend."""
     return {
         **provenance.versions(),

@@ -6,4 +6,11 @@ A recipe gets the module in evaluation mode, a tuple of example tensors, and an 
 recipes with static quantisation read, once. It may change the module. A specification names it by the entry point of an
 installed package (group `edge_harness.executorch.recipes`), as ours in `pyproject.toml`, or as
 `package.module:function`.
+
+The module of a recipe called `lower` may define its two steps as functions of their own. They are then what is called,
+and the program between both can be run by torch and examined: it is the one that is lowered.
+
+    quantise(module, example_inputs, calibration) -> ExportedProgram, where the recipe quantises
+    export_program(module, example_inputs) -> ExportedProgram, where it does not (default: `torch.export.export`)
+    lower_program(program) -> EdgeProgramManager
 """

@@ -17,11 +17,7 @@ from executorch.exir.backend.compile_spec_schema import CompileSpec
 from harness.core.errors import EnvironmentProblem
 
 
-def lower(
-    module: torch.nn.Module,
-    example_inputs: tuple[torch.Tensor, ...],
-    calibration: Iterable[tuple[torch.Tensor, ...]],  # noqa: ARG001 - nothing is quantised
-) -> EdgeProgramManager:
+def lower_program(program: torch.export.ExportedProgram) -> EdgeProgramManager:
     """Lower what OpenVINO takes; the rest stays portable.
 
     Raises:
@@ -41,4 +37,17 @@ def lower(
 
         raise EnvironmentProblem(f"the recipe needs OpenVINO: {error}", hint=install_command("openvino")) from error
     partitioner = OpenvinoPartitioner([CompileSpec("device", b"CPU")])
-    return to_edge_transform_and_lower(torch.export.export(module, example_inputs), partitioner=[partitioner])
+    return to_edge_transform_and_lower(program, partitioner=[partitioner])
+
+
+def lower(
+    module: torch.nn.Module,
+    example_inputs: tuple[torch.Tensor, ...],
+    calibration: Iterable[tuple[torch.Tensor, ...]],  # noqa: ARG001 - nothing is quantised
+) -> EdgeProgramManager:
+    """Export and lower.
+
+    Raises:
+        EnvironmentProblem: OpenVINO is not installed.
+    """
+    return lower_program(torch.export.export(module, example_inputs))

@@ -8,10 +8,15 @@ import torch
 from executorch.exir import EdgeProgramManager, to_edge_transform_and_lower
 
 
+def lower_program(program: torch.export.ExportedProgram) -> EdgeProgramManager:
+    """Lower without a partitioner."""
+    return to_edge_transform_and_lower(program)
+
+
 def lower(
     module: torch.nn.Module,
     example_inputs: tuple[torch.Tensor, ...],
     calibration: Iterable[tuple[torch.Tensor, ...]],  # noqa: ARG001 - nothing is quantised
 ) -> EdgeProgramManager:
-    """Lower without a partitioner."""
-    return to_edge_transform_and_lower(torch.export.export(module, example_inputs))
+    """Export and lower."""
+    return lower_program(torch.export.export(module, example_inputs))

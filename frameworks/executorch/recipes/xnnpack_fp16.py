@@ -10,11 +10,21 @@ from executorch.exir import EdgeProgramManager
 from frameworks.executorch.recipes import xnnpack_fp32
 
 
+def export_program(module: torch.nn.Module, example_inputs: tuple[torch.Tensor, ...]) -> torch.export.ExportedProgram:
+    """Export the module with weights and inputs in half precision."""
+    halves = tuple(tensor.half() if tensor.is_floating_point() else tensor for tensor in example_inputs)
+    return torch.export.export(module.half(), halves)
+
+
+def lower_program(program: torch.export.ExportedProgram) -> EdgeProgramManager:
+    """Lower what XNNPACK takes; the rest stays portable."""
+    return xnnpack_fp32.lower_program(program)
+
+
 def lower(
     module: torch.nn.Module,
     example_inputs: tuple[torch.Tensor, ...],
-    calibration: Iterable[tuple[torch.Tensor, ...]],
+    calibration: Iterable[tuple[torch.Tensor, ...]],  # noqa: ARG001 - nothing is quantised
 ) -> EdgeProgramManager:
-    """Lower the module and its inputs in half precision."""
-    halves = tuple(tensor.half() if tensor.is_floating_point() else tensor for tensor in example_inputs)
-    return xnnpack_fp32.lower(module.half(), halves, calibration)
+    """Export in half precision and lower."""
+    return lower_program(export_program(module, example_inputs))

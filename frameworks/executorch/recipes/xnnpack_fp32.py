@@ -9,10 +9,15 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPar
 from executorch.exir import EdgeProgramManager, to_edge_transform_and_lower
 
 
+def lower_program(program: torch.export.ExportedProgram) -> EdgeProgramManager:
+    """Lower what XNNPACK takes; the rest stays portable."""
+    return to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
+
+
 def lower(
     module: torch.nn.Module,
     example_inputs: tuple[torch.Tensor, ...],
     calibration: Iterable[tuple[torch.Tensor, ...]],  # noqa: ARG001 - nothing is quantised
 ) -> EdgeProgramManager:
-    """Lower what XNNPACK takes; the rest stays portable."""
-    return to_edge_transform_and_lower(torch.export.export(module, example_inputs), partitioner=[XnnpackPartitioner()])
+    """Export and lower."""
+    return lower_program(torch.export.export(module, example_inputs))

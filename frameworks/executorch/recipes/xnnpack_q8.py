@@ -8,7 +8,21 @@ import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import EdgeProgramManager
 
-from frameworks.executorch.recipes._quantisation import lower_quantised, quantise
+from frameworks.executorch.recipes import _quantisation
+
+
+def quantise(
+    module: torch.nn.Module,
+    example_inputs: tuple[torch.Tensor, ...],
+    calibration: Iterable[tuple[torch.Tensor, ...]],
+) -> torch.export.ExportedProgram:
+    """Learn the ranges of activations from the calibration data, and quantise."""
+    return _quantisation.quantise(module, example_inputs, calibration)
+
+
+def lower_program(program: torch.export.ExportedProgram) -> EdgeProgramManager:
+    """Lower what XNNPACK takes; the rest stays portable."""
+    return _quantisation.lower_quantised(program, [XnnpackPartitioner()])
 
 
 def lower(
@@ -16,5 +30,5 @@ def lower(
     example_inputs: tuple[torch.Tensor, ...],
     calibration: Iterable[tuple[torch.Tensor, ...]],
 ) -> EdgeProgramManager:
-    """Learn the ranges of activations from the calibration data, quantise and lower."""
-    return lower_quantised(quantise(module, example_inputs, calibration), [XnnpackPartitioner()])
+    """Quantise and lower."""
+    return lower_program(quantise(module, example_inputs, calibration))

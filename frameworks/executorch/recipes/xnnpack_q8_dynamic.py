@@ -11,14 +11,27 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import (
 )
 from executorch.exir import EdgeProgramManager
 
-from frameworks.executorch.recipes._quantisation import lower_quantised, quantise
+from frameworks.executorch.recipes import _quantisation
+
+
+def quantise(
+    module: torch.nn.Module,
+    example_inputs: tuple[torch.Tensor, ...],
+    calibration: Iterable[tuple[torch.Tensor, ...]],  # noqa: ARG001 - ranges are not learnt
+) -> torch.export.ExportedProgram:
+    """Quantise weights; one pass over the example inputs lets the weights' observers see them."""
+    return _quantisation.quantise(module, example_inputs, [example_inputs], is_dynamic=True)
+
+
+def lower_program(program: torch.export.ExportedProgram) -> EdgeProgramManager:
+    """Lower dynamically quantised layers first, then what else XNNPACK takes; the rest stays portable."""
+    return _quantisation.lower_quantised(program, [XnnpackDynamicallyQuantizedPartitioner(), XnnpackPartitioner()])
 
 
 def lower(
     module: torch.nn.Module,
     example_inputs: tuple[torch.Tensor, ...],
-    calibration: Iterable[tuple[torch.Tensor, ...]],  # noqa: ARG001 - ranges are not learnt
+    calibration: Iterable[tuple[torch.Tensor, ...]],
 ) -> EdgeProgramManager:
-    """Quantise weights and lower; one pass over the example inputs lets the weights' observers see them."""
-    program = quantise(module, example_inputs, [example_inputs], is_dynamic=True)
-    return lower_quantised(program, [XnnpackDynamicallyQuantizedPartitioner(), XnnpackPartitioner()])
+    """Quantise and lower."""
+    return lower_program(quantise(module, example_inputs, calibration))

@@ -24,14 +24,28 @@ _RELU6 = (
 )
 
 
+def quantise(
+    module: torch.nn.Module,
+    example_inputs: tuple[torch.Tensor, ...],
+    calibration: Iterable[tuple[torch.Tensor, ...]],
+) -> torch.export.ExportedProgram:
+    """Learn the ranges of activations with ReLU6 fused, and quantise."""
+    with _relu6_counts_as_relu():
+        return xnnpack_q8.quantise(module, example_inputs, calibration)
+
+
+def lower_program(program: torch.export.ExportedProgram) -> EdgeProgramManager:
+    """Lower what XNNPACK takes; the rest stays portable."""
+    return xnnpack_q8.lower_program(program)
+
+
 def lower(
     module: torch.nn.Module,
     example_inputs: tuple[torch.Tensor, ...],
     calibration: Iterable[tuple[torch.Tensor, ...]],
 ) -> EdgeProgramManager:
     """Quantise with ReLU6 fused, and lower."""
-    with _relu6_counts_as_relu():
-        return xnnpack_q8.lower(module, example_inputs, calibration)
+    return lower_program(quantise(module, example_inputs, calibration))
 
 
 @contextmanager

@@ -173,7 +173,14 @@ class ReferenceMaking(Protocol):
         """
 
     def make_references(
-        self, export: Export, examples: Path, stages: Sequence[Stage], destination: Path, progress: Task
+        self,
+        export: Export,
+        examples: Path,
+        stages: Sequence[Stage],
+        destination: Path,
+        progress: Task,
+        *,
+        calibration: Path | None = None,
     ) -> None:
         """Compute outputs for an example folder, in a process of its own.
 
@@ -183,9 +190,11 @@ class ReferenceMaking(Protocol):
             stages: The stages to compute.
             destination: An existing folder; `destination / stage` becomes an output folder for each of them.
             progress: Told what happens.
+            calibration: Folder of the examples that the program was calibrated with, if it was.
 
         Raises:
             ExportFailed: With the last line of the process, and a remedy.
+            EnvironmentProblem: A package that it needs is not installed.
         """
 
 

@@ -108,7 +108,7 @@ def test_an_unwritable_path_is_named(tmp_path: Path) -> None:
 
 def test_progress_lines_become_updates() -> None:
     progress = RecordedUpdates()
-    tell = exporter._progress_parser(progress)
+    tell = exporter.progress_parser(progress)
     for line in ("progress: making mlp", "noise", "progress: quantising 3/8"):
         tell(line)
 
