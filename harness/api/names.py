@@ -283,8 +283,7 @@ class CompareKeywords(_Options, total=False):
     """Metric to compare (default: `NET latency`)."""
 
     margin: float
-    """Equivalence margin: smaller differences are no change (default 0.01, i.e. 1 %), unless a slow-down is proven.
-    """
+    """Differences that `no change` rules out (default 0.01, i.e. 1 %); a smaller one that is proven is reported."""
 
     tail_margin: float
     """Equivalence margin of the 90th percentile (default 0.05, i.e. 5 %)."""

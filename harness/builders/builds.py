@@ -209,7 +209,7 @@ def build_prebuilt(programs: Mapping[str, Path], cache: BuildCache, progress: Pr
 
     build = cache.get_or_build(key, copy, progress=progress, flags=flags, force=True)
     kept = {name: build.programs[place] for name, place in copied.items() if place in build.programs}
-    return build.model_copy(update={"programs": kept})
+    return build.model_copy(update={"programs": kept, "commit_name": programs[RUNNER].name})
 
 
 def _has_relative_paths(path: Path) -> bool:

@@ -204,7 +204,7 @@ class CompareFlags:
     """Metric to compare (default: `NET latency`)."""
 
     margin: Annotated[float | None, Parameter(metavar="FRACTION", group=_DECIDE)] = None
-    """Equivalence margin: smaller differences are no change (default 0.01, i.e. 1 %), unless a slow-down is proven."""
+    """Differences that `no change` rules out (default 0.01, i.e. 1 %); a smaller one that is proven is reported."""
 
     tail_margin: Annotated[float | None, Parameter(metavar="FRACTION", group=_DECIDE)] = None
     """Equivalence margin of the 90th percentile (default 0.05, i.e. 5 %)."""

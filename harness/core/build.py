@@ -27,7 +27,8 @@ class BuildInfo(Value):
         digest: SHA-256 over everything that determines it.
         options: Options that it was compiled with, by name (`event_tracer`: `on`); those that are not known are absent.
         dependencies: Commits of the submodules that it was built from, by path.
-        commit_name: Tag, branch or other name that the commit was asked for by; empty where that was its id.
+        commit_name: Tag, branch or other name that the commit was asked for by; empty where that was its id. Of a
+            program given by path its file name, with the folders that tell it from the other side's.
     """
 
     source: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -74,8 +75,22 @@ def prebuilt(programs: Mapping[str, Path]) -> Build:
         recipe=PREBUILT,
         flags=flags,
         digest=digest,
+        commit_name=programs[RUNNER].name if RUNNER in programs else "",
         programs={name: path.absolute() for name, path in programs.items()},
     )
+
+
+def distinguish(control: Path, treatment: Path) -> tuple[str, str]:
+    """Return names for two programs: their file names, with as many folders as tell them apart (`old/run`, `new/run`).
+
+    Paths that differ in nothing have the same name.
+    """
+    paths = [Path(os.path.normpath(path.absolute())) for path in (control, treatment)]
+    for count in range(1, min(len(path.parts) for path in paths)):
+        first, second = (str(Path(*path.parts[-count:])) for path in paths)
+        if first != second:
+            return first, second
+    return str(paths[0]), str(paths[1])
 
 
 def _digest(name: str, path: Path) -> str:

@@ -16,6 +16,9 @@ FIGURES_DIFFER: Final = "figures"
 HIDDEN_CHANGE: Final = "interval"
 """Code of a note in older results: the interval described one figure alone, and not the change that was proven."""
 
+BELOW_MARGIN: Final = "below_margin"
+"""Code of the note that a change is proven and smaller than a margin that somebody chose."""
+
 UNSTEADY: Final = "unsteady"
 """Code of the note that the pairs refute every single difference."""
 
@@ -63,6 +66,18 @@ def explain_figures(changes: Mapping[str, float], figure: str) -> str:
 def figures_note(reason: str | None) -> tuple[Note, ...]:
     """Note for a reader of a difference that is not that of all figures."""
     return () if reason is None else (Note(code=FIGURES_DIFFER, message=reason),)
+
+
+def margin_note(verdict: Verdict, difference: float | None, parameters: Parameters) -> tuple[Note, ...]:
+    """Note for a reader who chose a margin and expects changes below it to be tolerated (docs/decisions/0020)."""
+    chosen = parameters.margin != Parameters.model_fields["margin"].default
+    if not chosen or not verdict.is_change or difference is None or abs(difference) >= parameters.margin:
+        return ()
+    message = (
+        f"the difference is smaller than the margin of {_percent(parameters.margin)}, but proven: the margin is what "
+        f"`no change` rules out, and any proven change counts"
+    )
+    return (Note(code=BELOW_MARGIN, message=message, hint="judge by the interval whether the size matters"),)
 
 
 def unsteady_note(is_unsteady: bool) -> tuple[Note, ...]:

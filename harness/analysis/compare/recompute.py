@@ -9,13 +9,21 @@ from typing import Final
 
 from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.operators import decide_operators, restrict_to_pairs, update_operator_notes
-from harness.analysis.compare.reasons import FIGURES_DIFFER, HIDDEN_CHANGE, UNSTEADY, figures_note, unsteady_note
+from harness.analysis.compare.reasons import (
+    BELOW_MARGIN,
+    FIGURES_DIFFER,
+    HIDDEN_CHANGE,
+    UNSTEADY,
+    figures_note,
+    margin_note,
+    unsteady_note,
+)
 from harness.analysis.compare.resolution import COARSE, coarseness_note
 from harness.core.comparison import Comparison, Evidence, Pair, Parameters, Verdict
 from harness.core.metric import is_counted
 from harness.core.note import Note
 
-_CONCLUDED: Final = frozenset({COARSE, FIGURES_DIFFER, HIDDEN_CHANGE, UNSTEADY})
+_CONCLUDED: Final = frozenset({BELOW_MARGIN, COARSE, FIGURES_DIFFER, HIDDEN_CHANGE, UNSTEADY})
 """Codes of the notes that a conclusion brings."""
 
 
@@ -49,6 +57,7 @@ def draw_conclusion(test: SequentialTest) -> Conclusion:
             *(coarseness_note(test.log_step, verdict, test.parameters) if test.pairs else ()),
             *figures_note(test.explain_figures()),
             *unsteady_note(test.is_unsteady),
+            *margin_note(verdict, test.difference(), test.parameters),
         ),
     )
 

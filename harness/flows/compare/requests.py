@@ -19,6 +19,7 @@ from harness.core.commit import BranchingSource, Commit, Source, label_id, name_
 from harness.core.comparison import Interleave, Parameters
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Progress
+from harness.files.programs import RUNNER, distinguish
 from harness.files.reading import read_bounded
 from harness.flows.compare.compare import ComparisonTask
 from harness.flows.compare.source_fetcher import SourceFetcher
@@ -280,13 +281,23 @@ def open_source(request: CompareRequest, settings: Settings) -> Source:
     return plugins.source(kind, place, remote=request.remote, cache_dir=settings.cache_dir)
 
 
+def name_programs(control: Programs, treatment: Programs) -> tuple[Programs, Programs]:
+    """Return both sides with names that tell their runners apart, if both have one."""
+    runners = [side.programs.get(RUNNER) for side in (control, treatment)]
+    if runners[0] is None or runners[1] is None:
+        return control, treatment
+    names = distinguish(runners[0], runners[1])
+    return replace(control, name=names[0]), replace(treatment, name=names[1])
+
+
 def _sides(request: CompareRequest, settings: Settings, fetcher: SourceFetcher, cache: BuildCache) -> tuple[Side, Side]:
     if request.self_check:
         reject_unused_submodules(settings)
         return installed_runner, installed_runner
     if isinstance(request.control, Programs) and isinstance(request.treatment, Programs):
         reject_unused_submodules(settings)
-        return GivenRunner(request.control, cache), GivenRunner(request.treatment, cache)
+        control_programs, treatment_programs = name_programs(request.control, request.treatment)
+        return GivenRunner(control_programs, cache), GivenRunner(treatment_programs, cache)
     _, control_name, treatment_name = _require_commits(request)
     treatment_name = treatment_name or request.branch
     source = open_source(request, settings)

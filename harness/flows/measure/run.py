@@ -71,7 +71,7 @@ def _rename(build: Build, settings: Settings) -> Build:
     """Return the build under the commit that the user gave the program, if any."""
     if settings.commit is None:
         return build
-    return build.model_copy(update={"commit": settings.commit, "commit_time": settings.commit_time})
+    return build.model_copy(update={"commit": settings.commit, "commit_time": settings.commit_time, "commit_name": ""})
 
 
 def measure_all(

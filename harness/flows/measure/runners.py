@@ -84,12 +84,14 @@ class Programs:
         commit: Commit to report instead of a digest.
         commit_time: Unix seconds of that commit.
         variables: Placeholders of this side.
+        name: Name of the runner for people, where its file name would not tell it from the other side's.
     """
 
     programs: Mapping[str, Path]
     commit: str | None = None
     commit_time: int | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +115,11 @@ class GivenRunner:
             build = prebuilt(given.programs)  # installed under a path that the device chooses
         else:
             build = build_prebuilt(given.programs, self.cache, progress)
-        commit = {} if given.commit is None else {"commit": given.commit, "commit_time": given.commit_time}
-        return build.model_copy(update={**commit, "variables": {**build.variables, **given.variables}})
+        if given.commit is None:
+            identity: dict[str, str | int | None] = {"commit_name": given.name or build.commit_name}
+        else:
+            identity = {"commit": given.commit, "commit_time": given.commit_time, "commit_name": ""}
+        return build.model_copy(update={**identity, "variables": {**build.variables, **given.variables}})
 
 
 @dataclass(frozen=True, slots=True)

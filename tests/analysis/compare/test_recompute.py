@@ -77,3 +77,21 @@ def test_pairs_stored_without_figure_names_are_read() -> None:
 def test_identical_builds_are_not_recomputed() -> None:
     same = stored([], Verdict.NO_CHANGE, identical=True)
     assert recompute(same) is same
+
+
+@pytest.mark.parametrize(
+    ("margin", "verdict", "notes"),
+    [(0.3, Verdict.REGRESSION, ["below_margin"]), (0.1, Verdict.REGRESSION, []), (0.01, Verdict.REGRESSION, [])],
+)
+def test_a_proven_change_below_a_chosen_margin_is_a_regression_and_says_why(
+    margin: float, verdict: Verdict, notes: list[str]
+) -> None:
+    comparison = recompute(stored(flat([0.17] * 12)), Parameters(seed=1, margin=margin))
+    assert comparison.verdict is verdict
+    assert [note.code for note in comparison.notes] == notes
+    assert recompute(comparison, PARAMETERS).notes == ()
+
+
+def test_a_change_within_the_margin_that_nobody_chose_has_no_such_note() -> None:
+    comparison = recompute(stored(flat([0.005] * 20)), PARAMETERS)
+    assert (comparison.verdict, comparison.notes) == (Verdict.REGRESSION, ())

@@ -10,7 +10,8 @@ import pytest
 
 from harness.config.settings import Settings
 from harness.core.errors import UsageError
-from harness.flows.compare.requests import CompareRequest, split_treatments
+from harness.flows.compare.requests import CompareRequest, name_programs, split_treatments
+from harness.flows.measure.runners import Programs
 
 
 class EndlessInput(io.RawIOBase):
@@ -57,3 +58,29 @@ def test_a_long_file_is_no_list_of_commits(tmp_path: Path) -> None:
     file.write_bytes(b"abc\n" * (1 << 19))
     with pytest.raises(UsageError, match="larger than 1 MiB"):
         split_treatments(CompareRequest(treatment=str(file)), Settings())
+
+
+@pytest.mark.parametrize(
+    ("control", "treatment", "names"),
+    [
+        ("base/fast", "base/slow", ("fast", "slow")),
+        ("old/bin/run", "new/bin/run", ("old/bin/run", "new/bin/run")),
+        ("a/../b/run", "c/run", ("b/run", "c/run")),
+    ],
+)
+def test_given_programs_are_named_by_what_tells_them_apart(
+    tmp_path: Path, control: str, treatment: str, names: tuple[str, str]
+) -> None:
+    sides = name_programs(Programs({"program": tmp_path / control}), Programs({"program": tmp_path / treatment}))
+    assert tuple(side.name for side in sides) == names
+
+
+def test_a_path_that_is_given_twice_has_one_name(tmp_path: Path) -> None:
+    both = Programs({"program": tmp_path / "run"})
+    first, second = name_programs(both, both)
+    assert first.name == second.name == str(tmp_path / "run")
+
+
+def test_sides_without_runners_keep_their_names() -> None:
+    app = Programs({"app": Path("speed.apk")})
+    assert name_programs(app, app) == (app, app)

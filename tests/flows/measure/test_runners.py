@@ -67,3 +67,21 @@ def test_a_recipe_where_nothing_is_built_is_an_error(tmp_path: Path, side: int) 
     build = sides({}, tmp_path)[side]
     with pytest.raises(UsageError, match="names a recipe, and nothing is built"):
         build(target({}, recipe_variant="incremental"), RecordedProgress())
+
+
+@pytest.mark.parametrize(
+    ("given", "label"),
+    [
+        ({}, "run (2cf24dba5fb0)"),
+        ({"name": "new/run"}, "new/run (2cf24dba5fb0)"),
+        ({"name": "new/run", "commit": "v2"}, "v2"),
+    ],
+)
+def test_a_given_program_is_named_by_its_file_unless_its_commit_is_given(
+    tmp_path: Path, given: dict[str, str], label: str
+) -> None:
+    program = tmp_path / "run"
+    program.write_text("hello")
+    program.chmod(0o755)
+    side = GivenRunner(Programs({"program": program}, **given), BuildCache(tmp_path / "cache"))  # type: ignore[arg-type]
+    assert side(target({}), RecordedProgress()).commit_label == label
