@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from frameworks.executorch import command_line
+from harness.core.app import App
 from harness.core.benchmark import Benchmark
-from harness.core.command import App, Command
+from harness.core.command import Command
 from harness.core.errors import BenchmarkUnsupported
 from harness.core.metric import Observation
 from harness.core.note import Note

@@ -9,15 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from harness.config import arguments, fai_pep_info
+from harness.config import arguments
 from harness.config.flags import ONE_COMMIT, CompareFlags, RunFlags, WatchFlags
 from harness.config.parsing import find_programs, parse_devices, parse_precision, reject_percent
 from harness.config.settings import Settings
-from harness.core.comparison import Interleave
 from harness.core.errors import UsageError
-from harness.files.programs import LAYOUTS
 
 if TYPE_CHECKING:
+    from harness.config.fai_pep_info import InfoSide
     from harness.flows.compare.requests import CompareRequest
     from harness.flows.inspect.stored_results import ResultFilter
     from harness.flows.measure.runners import Programs
@@ -85,7 +84,21 @@ def wants_comparison(flags: RunFlags, compare_flags: CompareFlags) -> bool:
     is_given = any(value is not None for value in dataclasses.asdict(compare_flags).values())
     if is_given and not is_single_commit_run(compare_flags):
         return True
-    return flags.info is not None and fai_pep_info.read(flags.info).control is not None
+    return _read_comparison(flags) is not None
+
+
+def _read_comparison(flags: RunFlags) -> tuple[InfoSide, InfoSide] | None:
+    """Return control and treatment of FAI-PEP's info JSON, if there is one with a control.
+
+    Raises:
+        UsageError: It cannot be read.
+    """
+    if flags.info is None:
+        return None
+    from harness.config import fai_pep_info
+
+    info = fai_pep_info.read(flags.info)
+    return None if info.control is None else (info.control, info.treatment)
 
 
 def compare_request(flags: RunFlags, compare_flags: CompareFlags) -> CompareRequest:
@@ -95,6 +108,7 @@ def compare_request(flags: RunFlags, compare_flags: CompareFlags) -> CompareRequ
         UsageError: The info JSON cannot be read, a self-check has sides, a margin was probably meant in percent, or
             there is no such folder of recipes.
     """
+    from harness.core.comparison import Interleave
     from harness.flows.compare.requests import CompareRequest
     from harness.flows.measure.runners import Programs
 
@@ -106,11 +120,8 @@ def compare_request(flags: RunFlags, compare_flags: CompareFlags) -> CompareRequ
         reject_percent(name.replace("_", "-"), getattr(compare_flags, name) or 0.0)
     control = _programs_or_name(compare_flags.control_program, compare_flags.control)
     treatment = _programs_or_name(compare_flags.treatment_program, compare_flags.treatment)
-    if flags.info is not None and (info := fai_pep_info.read(flags.info)).control is not None:
-        control, treatment = (
-            Programs(side.paths(), side.commit, side.commit_time, side.texts())
-            for side in (info.control, info.treatment)
-        )
+    if (info := _read_comparison(flags)) is not None:
+        control, treatment = (Programs(side.paths(), side.commit, side.commit_time, side.texts()) for side in info)
     repository = f"{compare_flags.repo or 'git'}:{compare_flags.repo_dir}" if compare_flags.repo_dir else None
     values = {**dataclasses.asdict(compare_flags), "precision": _precision_of_interval(flags)}
     return CompareRequest(
@@ -199,7 +210,11 @@ def _reject_empty_names(compare_flags: CompareFlags) -> None:
 
 
 def _reject_number_of_layouts(compare_flags: CompareFlags) -> None:
-    if compare_flags.layouts is not None and not 1 <= compare_flags.layouts <= LAYOUTS:
+    if compare_flags.layouts is None:
+        return
+    from harness.files.programs import LAYOUTS
+
+    if not 1 <= compare_flags.layouts <= LAYOUTS:
         raise UsageError(f"--layouts {compare_flags.layouts}: must be 1 to {LAYOUTS}", hint="4 or 5 tell most")
 
 

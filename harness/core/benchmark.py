@@ -7,7 +7,7 @@ from typing import Final
 
 from pydantic import Field, JsonValue
 
-from harness.core.command import App
+from harness.core.app import App
 from harness.core.examples import DataRequest
 from harness.core.launch_interval import plan_looks
 from harness.core.metric import Direction

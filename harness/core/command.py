@@ -6,25 +6,11 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from harness.core.note import Note
-from harness.core.values import Value
-
-
-class App(Value):
-    """Installed application that is started in place of a program.
-
-    Attributes:
-        package: Name of the package, for example `org.pytorch.minibench`.
-        activity: Activity to start, for example `.BenchmarkActivity`.
-        result: File in the app's own folder that it writes at its end, and that then counts as its standard output;
-            empty for an app that says `BENCHMARK_DONE` in the system's log, whose lines there count (FAI-PEP's
-            protocol).
-    """
-
-    package: str
-    activity: str
-    result: str = ""
+if TYPE_CHECKING:  # command lines are parsed before pydantic is loaded (docs/decisions/0047)
+    from harness.core.app import App
+    from harness.core.note import Note
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Self, TextIO
+from typing import TYPE_CHECKING, Self, TextIO
 
-from harness.core.protocols import BoardRow
 from harness.core.terminal_text import clean_for_terminal
 from harness.files.streams import never_failing
+
+if TYPE_CHECKING:
+    from harness.core.protocols import BoardRow
 
 _QUIET_S = 20.0
 """A plain log reports progress after so long."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import Self, TextIO
+from typing import TYPE_CHECKING, Self, TextIO
 
-from harness.core.protocols import BoardRow
 from harness.core.terminal_text import clean_for_terminal
 from harness.files.streams import never_failing
+
+if TYPE_CHECKING:
+    from harness.core.protocols import BoardRow
 
 
 class QuietTask:

@@ -10,8 +10,8 @@ from functools import cached_property
 
 from pydantic import JsonValue
 
+from harness.core.app import App
 from harness.core.benchmark import POWER, Benchmark, HostStep, Input, Model, ModelFile, Origin
-from harness.core.command import App
 from harness.core.metric import Direction
 from harness.core.placeholders import find_placeholders
 from harness.core.scalars import format_scalar

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from harness.core.command import App, Command, Completed
+from harness.core.app import App
+from harness.core.command import Command, Completed
 from harness.core.device import Device, DeviceState
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
 from harness.core.note import Note

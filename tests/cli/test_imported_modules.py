@@ -72,6 +72,14 @@ def test_the_list_of_commands_imports_none_of_them(project: Project, flag: str) 
     }
 
 
+@pytest.mark.parametrize("command", ["run", "compare", "self-check", "validate", "report"])
+def test_flags_are_parsed_before_pydantic_is_imported(project: Project, command: str) -> None:
+    """Where it is imported, cyclopts makes a validator for each of a hundred flags, and even checks their defaults."""
+    modules = imported(project, command, "--help")
+    assert third_party(modules) <= COMMAND_LINE | {"annotated_types", "platformdirs", "typing_extensions"}
+    assert not of(modules, "harness.flows", "harness.specification", "harness.core.protocols")
+
+
 def test_validating_imports_nothing_that_measures(project: Project, spec: Path) -> None:
     modules = imported(project, "validate", spec)
     assert third_party(modules) <= COMMAND_LINE | VALUES

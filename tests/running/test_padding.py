@@ -16,9 +16,10 @@ import pytest
 
 from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.statistics import launch_statistics
+from harness.core.app import App
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
-from harness.core.command import App, Command, Completed
+from harness.core.command import Command, Completed
 from harness.core.comparison import Verdict
 from harness.core.device import ADDRESS_RANDOMISATION, Device, DeviceState
 from harness.core.measurement import Job

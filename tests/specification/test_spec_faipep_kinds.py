@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.core.app import App
 from harness.core.benchmark import Benchmark
-from harness.core.command import App
 from harness.core.errors import SpecificationError
 from harness.core.placeholders import find_placeholders, substitute
 from harness.specification.load import LoadOptions, load

@@ -14,7 +14,8 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
-from harness.core.command import App, Command, Completed
+from harness.core.app import App
+from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem, HarnessError
 from platforms.android.launch.logcat import read_log
 from platforms.android.launch.script import STATE_FUNCTION, elapsed_s

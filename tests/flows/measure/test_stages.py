@@ -13,10 +13,10 @@ import pytest
 
 from frameworks.generic.framework import Generic
 from harness.config.settings import Settings
+from harness.core.app import App
 from harness.core.benchmark import Export, ModelFile, Origin
 from harness.core.build import Build
 from harness.core.cached_files import ExportReport
-from harness.core.command import App
 from harness.core.comparison import Parameters
 from harness.core.device import Device
 from harness.core.errors import (

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from frameworks.executorch import create, minibench
 from harness.config.settings import Settings
+from harness.core.app import App
 from harness.core.benchmark import Benchmark, ModelFile, Origin
 from harness.core.build import Build
-from harness.core.command import App, Command, Completed
+from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkUnsupported
 
 APP = App(package="org.pytorch.minibench", activity=".BenchmarkActivity")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.command import App, Command
+from harness.core.app import App
+from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
 from harness.testing.phones.android.lab import PhoneLab
 from harness.testing.phones.android.phone import StandInPhone

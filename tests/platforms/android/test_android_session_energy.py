@@ -11,9 +11,10 @@ import pytest
 
 from frameworks.generic.framework import Generic
 from harness.analysis.results import build_result
+from harness.core.app import App
 from harness.core.benchmark import Benchmark, Model, Origin
 from harness.core.build import Build
-from harness.core.command import App, Command
+from harness.core.command import Command
 from harness.core.measurement import Job
 from harness.core.result import Outcome, Result
 from harness.running.measure import measure
