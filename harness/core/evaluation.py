@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from harness.core.examples import DataRequest, Stage
 from harness.core.metric import Direction
+from harness.core.note import Note
 from harness.core.values import Value
 
 
@@ -36,6 +37,22 @@ class Statistic(Value):
     examples_for_a_point: int | None = None
     reason: str | None = None
 
+    @property
+    def sufficiency(self) -> str | None:
+        """In words how many examples would tell one percentage point; None where that does not apply."""
+        if self.examples_for_a_point is None:
+            return None
+        needed = _round_up(self.examples_for_a_point)
+        if self.examples >= self.examples_for_a_point:
+            return f"{self.examples:,} examples are enough to tell one percentage point (about {needed:,} are needed)"
+        return f"one percentage point needs about {needed:,} examples; this is computed from {self.examples:,}"
+
+
+def _round_up(count: int) -> int:
+    """Round up to two digits: it is itself an estimate."""
+    unit = 10 ** max(len(str(count)) - 2, 0)
+    return -(-count // unit) * unit
+
 
 class McNemar(Value):
     """McNemar's exact test: do two stages differ in how often they are right, on the same examples.
@@ -65,7 +82,12 @@ class StageEvaluation(Value):
         nan_examples: Number of examples with an output that is not a number, where the reference has one.
         infinite_examples: Number of examples with an infinite output, where that of the reference is finite.
         identical_examples: Number of examples whose outputs are equal bit by bit.
+        faulty_reference_examples: Number of examples for which the reference has an output that is not finite; they
+            count in no statistic.
+        distinct_classes: Number of classes that the reference chooses among all examples; None where outputs are no
+            scores of classes.
         mcnemar: Test of the difference in accuracy; None without labels.
+        notes: What a reader of the statistics must know, for example `agreement_meaningless`.
     """
 
     stage: Stage
@@ -78,7 +100,10 @@ class StageEvaluation(Value):
     nan_examples: int = 0
     infinite_examples: int = 0
     identical_examples: int = 0
+    faulty_reference_examples: int = 0
+    distinct_classes: int | None = None
     mcnemar: McNemar | None = None
+    notes: tuple[Note, ...] = ()
 
     @property
     def is_faulty(self) -> bool:

@@ -39,17 +39,23 @@ class OutputMismatch(ValueError):
     """Outputs that are not of the described form, or that have no counterpart; the message is for users."""
 
 
-def describe_mismatch(reference: OutputStream, other: OutputStream) -> str | None:
+def describe_mismatch(reference: OutputStream, other: OutputStream, *, same_precision: bool = True) -> str | None:
     """Return in words why two streams cannot be compared element by element; None where they can.
 
     Names are not compared: runtimes number the outputs that a program names.
+
+    Args:
+        reference: The outputs that were expected.
+        other: The outputs to compare with them.
+        same_precision: Whether floating-point and integer types of another size are a mismatch.
     """
     if len(reference.tensors) != len(other.tensors):
         return f"{_count(len(other.tensors), 'output')} instead of {len(reference.tensors)}"
     for index, (expected, actual) in enumerate(zip(reference.tensors, other.tensors, strict=True)):
         if tuple(expected.shape) != tuple(actual.shape):
             return f"output {index} has the shape {list(actual.shape)} instead of {list(expected.shape)}"
-        if expected.dtype != actual.dtype:
+        kinds = [tensor.dtype if same_precision else _kind(tensor.dtype) for tensor in (expected, actual)]
+        if kinds[0] != kinds[1]:
             return f"output {index} has the element type {actual.dtype} instead of {expected.dtype}"
     if reference.count != other.count:
         return f"{_count(other.count, 'example')} instead of {reference.count}"
@@ -109,6 +115,12 @@ def unequal_elements(reference: Array, other: Array, dtype: str) -> NDArray[np.b
     if dtype in FLOATING and unequal.any():
         unequal &= ~(np.isnan(to_float64(reference, dtype)) & np.isnan(to_float64(other, dtype)))
     return np.asarray(unequal)
+
+
+def _kind(dtype: str) -> str:
+    if dtype in FLOATING:
+        return "floating"
+    return dtype if dtype == "bool" else "integer"
 
 
 def _stored_as(dtype: str) -> frozenset[str]:

@@ -10,7 +10,7 @@ from typing import Final
 _SMALLEST: Final = 1e-300
 _PRECISION: Final = 1e-15
 _STEPS: Final = 100_000
-_HALVINGS: Final = 100
+_HALVINGS: Final = 60
 
 
 def incomplete_beta(x: float, a: float, b: float) -> float:

@@ -15,8 +15,8 @@ from harness.analysis.accuracy.arrays import Floats
 from harness.analysis.accuracy.distributions import binomial_tail, find_root, student_quantile
 
 CONFIDENCE: Final = 0.95
-_TAIL: Final = (1 - CONFIDENCE) / 2
-_Z: Final = NormalDist().inv_cdf(1 - _TAIL)
+TAIL: Final = (1 - CONFIDENCE) / 2
+_Z: Final = NormalDist().inv_cdf(1 - TAIL)
 
 
 class Interval(NamedTuple):
@@ -34,9 +34,9 @@ def proportion_interval(successes: int, trials: int) -> Interval | None:
     """
     if not trials:
         return None
-    low = find_root(lambda p: _TAIL - binomial_tail(successes, trials, p), 0.0, 1.0) if successes else 0.0
+    low = find_root(lambda p: TAIL - binomial_tail(successes, trials, p), 0.0, 1.0) if successes else 0.0
     missing = trials - successes
-    high = 1.0 - find_root(lambda p: _TAIL - binomial_tail(missing, trials, p), 0.0, 1.0) if missing else 1.0
+    high = 1.0 - find_root(lambda p: TAIL - binomial_tail(missing, trials, p), 0.0, 1.0) if missing else 1.0
     return Interval(low, high)
 
 
@@ -81,7 +81,7 @@ def median_interval(ordered: Sequence[float]) -> Interval | None:
         The interval; None for fewer than six values, whose range covers less than 95 %.
     """
     count, rank = len(ordered), 0
-    while rank < count and binomial_tail(count - rank, count, 0.5) <= _TAIL:
+    while rank < count and binomial_tail(count - rank, count, 0.5) <= TAIL:
         rank += 1
     return Interval(ordered[rank - 1], ordered[-rank]) if rank else None
 

@@ -6,7 +6,8 @@ import math
 from statistics import NormalDist
 from typing import Final
 
-from harness.analysis.accuracy.intervals import CONFIDENCE, proportion_interval
+from harness.analysis.accuracy.distributions import binomial_tail
+from harness.analysis.accuracy.intervals import CONFIDENCE, TAIL
 
 POINT: Final = 0.01
 POWER: Final = 0.8
@@ -44,7 +45,10 @@ def examples_for_difference(discordant: float) -> int:
 
 
 def _is_within_a_point(proportion: float, trials: int) -> bool:
+    """Return whether the exact interval of a proportion ends within one point of it: whether both tails are small."""
     successes = round(proportion * trials)
-    interval = proportion_interval(successes, trials)
     center = successes / trials
-    return interval is not None and max(center - interval.low, interval.high - center) <= POINT
+    below, above = center - POINT, center + POINT
+    low_is_near = below <= 0 or binomial_tail(successes, trials, below) <= TAIL
+    high_is_near = above >= 1 or binomial_tail(trials - successes, trials, 1 - above) <= TAIL
+    return low_is_near and high_is_near

@@ -23,7 +23,7 @@ from harness.analysis.accuracy.intervals import (
 from harness.analysis.accuracy.sample_sizes import examples_for_difference, examples_for_proportion
 
 Array = NDArray[np.float64]
-untimed = settings(deadline=None)
+untimed = settings(deadline=None, max_examples=50)
 
 
 @untimed
