@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 
 from harness.core.examples import DataRequest, Stage
@@ -50,8 +51,8 @@ class Statistic(Value):
 
 def _round_up(count: int) -> int:
     """Round up to two digits: it is itself an estimate."""
-    unit = 10 ** max(len(str(count)) - 2, 0)
-    return -(-count // unit) * unit
+    unit = int("1".ljust(len(str(count)) - 1, "0"))
+    return math.ceil(count / unit) * unit
 
 
 class McNemar(Value):

@@ -15,7 +15,7 @@ from harness.core.examples import TensorInfo
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Example = Sequence[Array]
-"""The outputs of one example, in the order of their descriptions; `bfloat16` as its bits, in `uint16`."""
+"""The outputs of one example, in the order of their descriptions; `bfloat16` as bits in `uint16` or as `float32`."""
 
 FLOATING: Final = frozenset({"float16", "bfloat16", "float32", "float64"})
 
@@ -100,21 +100,26 @@ def to_float64(array: Array, dtype: str) -> Floats:
 
     Args:
         array: The elements.
-        dtype: Their type; the bits of a `bfloat16` are the upper half of those of a `float32`.
+        dtype: Their type.
     """
-    if dtype == "bfloat16" and array.dtype == np.uint16:
-        return (array.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-    return array.astype(np.float64)
+    return _decode(array, dtype).astype(np.float64)
 
 
 def unequal_elements(reference: Array, other: Array, dtype: str) -> NDArray[np.bool_]:
     """Return for each element whether its bits differ; all values that are not a number count as the same one."""
-    bits = np.dtype(f"u{reference.dtype.itemsize}")
-    unequal = np.ascontiguousarray(reference).view(bits) != np.ascontiguousarray(other).view(bits)
-    unequal = unequal.reshape(reference.shape)
+    before, after = (np.ascontiguousarray(_decode(array, dtype)) for array in (reference, other))
+    bits = np.dtype(f"u{before.dtype.itemsize}")
+    unequal = (before.view(bits) != after.view(bits)).reshape(reference.shape)
     if dtype in FLOATING and unequal.any():
         unequal &= ~(np.isnan(to_float64(reference, dtype)) & np.isnan(to_float64(other, dtype)))
     return np.asarray(unequal)
+
+
+def _decode(array: Array, dtype: str) -> Array:
+    """Return an array whose elements are numbers: bits of `bfloat16` are the upper half of those of `float32`."""
+    if dtype == "bfloat16" and array.dtype == np.uint16:
+        return np.asarray((array.astype(np.uint32) << 16).view(np.float32))
+    return array
 
 
 def _kind(dtype: str) -> str:
@@ -124,7 +129,7 @@ def _kind(dtype: str) -> str:
 
 
 def _stored_as(dtype: str) -> frozenset[str]:
-    return frozenset({"bfloat16", "uint16"}) if dtype == "bfloat16" else frozenset({dtype})
+    return frozenset({"uint16", "float32"}) if dtype == "bfloat16" else frozenset({dtype})
 
 
 def _count(number: int, noun: str) -> str:

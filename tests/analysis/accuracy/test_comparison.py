@@ -113,6 +113,12 @@ def test_bfloat16_is_read_from_its_bits() -> None:
     assert comparison.relative_tolerance == TOLERANCES["bfloat16"].relative
 
 
+def test_bfloat16_may_come_as_float32() -> None:
+    values = floats([1.0, 2.0, -3.0])
+    comparison = compare_outputs(stream(values, dtypes=["bfloat16"]), stream(to_bfloat16(values), dtypes=["bfloat16"]))
+    assert comparison.verdict is OutputVerdict.IDENTICAL
+
+
 @pytest.mark.parametrize(
     ("treatment", "reason"),
     [
