@@ -17,12 +17,14 @@ if TYPE_CHECKING:  # `harness --help` imports this module, and needs none of the
     from harness.core.alarm_protocols import AlarmChannel, AlarmChannelFactory, AlarmReporter
     from harness.core.commit import Source, SourceFactory
     from harness.core.protocols import Framework, Platform, Reporter
+    from harness.data.provider import DataProvider
 
 _GROUPS = {
     "platform": "edge_harness.platforms",
     "framework": "edge_harness.frameworks",
     "reporter": "edge_harness.reporters",
     "source": "edge_harness.sources",
+    "data provider": "edge_harness.data",
     "alarm reporter": "edge_harness.alarm_reporters",
     "alarm channel": "edge_harness.alarm_channels",
 }
@@ -137,6 +139,16 @@ def source(kind: str, place: str, *, remote: str | None, cache_dir: Path) -> Sou
         EnvironmentProblem: The plug-in cannot be imported, or misses a program.
     """
     return cast("SourceFactory", _factory("source", kind))(place, remote=remote, cache_dir=cache_dir)
+
+
+def data_provider(name: str, settings: Settings) -> DataProvider:
+    """Return the provider of examples of a name.
+
+    Raises:
+        UsageError: It is not installed.
+        EnvironmentProblem: It is installed and cannot be imported.
+    """
+    return cast("DataProvider", _create("data provider", name, settings))
 
 
 def alarm_reporters(settings: Settings) -> tuple[AlarmReporter, ...]:

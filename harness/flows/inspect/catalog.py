@@ -24,6 +24,7 @@ _PLUG_INS: Final = {
     "platforms": "platform",
     "reporters": "reporter",
     "sources": "source",
+    "data": "data provider",
     "channels": "alarm channel",
 }
 """Sections of plug-ins, and the kinds of plug-ins in them."""
@@ -39,6 +40,7 @@ _PURPOSES: Final = {
     "platforms": "--platform NAME",
     "reporters": "--reporter NAME",
     "sources": "--source NAME:PLACE",
+    "data": "`data` of a specification",
     "channels": "--hook NAME:TARGET",
 }
 
