@@ -6,7 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from frameworks.executorch import build_options, command_line, executor_runner, minibench, openvino, packages
+from frameworks.executorch import (
+    build_options,
+    command_line,
+    executor_runner,
+    identification,
+    minibench,
+    openvino,
+    packages,
+)
 from frameworks.executorch.notes import find_observation, note_launch
 from frameworks.executorch.runners import choice, native
 from frameworks.observations.converters import parse_files, parse_step
@@ -15,13 +23,14 @@ from harness.config.settings import Settings
 from harness.core import DEFAULT_PLATFORM
 from harness.core.benchmark import Benchmark, Export
 from harness.core.build import Build
-from harness.core.cached_files import ExportReport
+from harness.core.cached_files import CachedFile, ExportReport
 from harness.core.command import Command, Completed
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem
 from harness.core.examples import Stage
-from harness.core.metric import Observation
+from harness.core.metric import Metric, Observation
 from harness.core.note import Note
+from harness.core.program_graph import OperatorIdentity
 from harness.core.protocols import Finding, Progress, Task
 
 
@@ -29,7 +38,8 @@ class ExecuTorch:
     """Framework plug-in.
 
     Implements `Framework`, `StepParser`, `Interleavable`, `Exporter`, `RunnerSources`, `OptionReader`,
-    `LayoutLinking`, `PackageChecking`, `ReferenceMaking` and `Diagnosable` of `harness.core.protocols`.
+    `LayoutLinking`, `OperatorIdentification`, `PackageChecking`, `ReferenceMaking` and `Diagnosable` of
+    `harness.core.protocols`.
     """
 
     name = "executorch"
@@ -97,6 +107,14 @@ class ExecuTorch:
     def explain_options(self, names: Collection[str]) -> str | None:
         """Return how two runners that differ in these options can be had alike."""
         return build_options.explain_options(names)
+
+    def identify_operators(
+        self, metrics: Sequence[Metric], files: Mapping[str, CachedFile]
+    ) -> Sequence[OperatorIdentity]:
+        """Return what each operator is in the model, as the export of its program wrote it down."""
+        programs = (file.path for file in files.values() if file.report is not None)
+        found = (identification.identify_operators(metrics, program) for program in programs)
+        return next((identities for identities in found if identities), ())
 
     def fingerprint(self, export: Export) -> Mapping[str, str]:
         """Return everything beside the request that determines an exported program."""

@@ -56,6 +56,18 @@ class GraphNode(Value):
     output: str = ""
 
 
+class DelegateOperator(Value):
+    """Operator of a delegate's own program.
+
+    Attributes:
+        kind: What the delegate calls it, for example `XNNConv2d`.
+        nodes: Places in `ProgramGraph.nodes` of those that it was made from; empty for what the delegate added itself.
+    """
+
+    kind: str
+    nodes: tuple[int, ...] = ()
+
+
 class Instruction(Value):
     """Instruction of the program: what a runtime executes, one after the other, and what its events refer to.
 
@@ -66,6 +78,8 @@ class Instruction(Value):
         nodes: Places in `ProgramGraph.nodes` of those that it executes; empty where the exporter does not know them.
         delegate_nodes: Places of the nodes by the identifiers with which the delegate reports its operators; empty
             where the delegate does not offer them, as XNNPACK does not.
+        delegate_operators: Operators of the delegate's own program in order of execution, before it is optimised on the
+            device; empty where that program cannot be read.
     """
 
     index: int
@@ -73,6 +87,7 @@ class Instruction(Value):
     delegate: str | None = None
     nodes: tuple[int, ...] = ()
     delegate_nodes: dict[str, tuple[int, ...]] = {}
+    delegate_operators: tuple[DelegateOperator, ...] = ()
 
 
 class ProgramGraph(Value):
@@ -93,3 +108,26 @@ class ProgramGraph(Value):
     def nodes_of(self, instruction: Instruction) -> tuple[GraphNode, ...]:
         """Return the nodes that an instruction executes."""
         return tuple(self.nodes[place] for place in instruction.nodes)
+
+
+class OperatorIdentity(Value):
+    """What an operator that a runtime timed is in the model.
+
+    Attributes:
+        name: The operator's name, the type of its metric, for example `convolution.out #2`.
+        instruction: Instruction of the program that it is, or is inside of.
+        delegate: Backend that executed it; empty for a kernel of the runtime.
+        nodes: The nodes of the graph that it executes; empty where they cannot be told, and for what a delegate added.
+        nodes_inside: Where its nodes cannot be told: the number of nodes that the whole call of the delegate executes.
+    """
+
+    name: str
+    instruction: int
+    delegate: str = ""
+    nodes: tuple[GraphNode, ...] = ()
+    nodes_inside: int | None = None
+
+    @property
+    def main_node(self) -> GraphNode | None:
+        """The node that names it: the first that belongs to a module, else the first."""
+        return next((node for node in self.nodes if node.module), self.nodes[0] if self.nodes else None)

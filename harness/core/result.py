@@ -20,6 +20,7 @@ from harness.core.launch_interval import interval_of
 from harness.core.metric import Metric
 from harness.core.note import Note
 from harness.core.outcome import Outcome as Outcome  # noqa: PLC0414 - plug-ins import it from here, too
+from harness.core.program_graph import OperatorIdentity
 from harness.core.reproduction import Reproduction
 from harness.core.scalars import Scalar
 from harness.core.values import Value, replace_surrogates
@@ -175,6 +176,7 @@ class Result(Value):
         evaluation: What lowering and quantisation did to the outputs; null where that was not evaluated.
         notes: Notes for a reader of the numbers.
         meta: Free values of specification lists and command line.
+        operators: What each timed operator is in the model's graph, in their order; empty where that is not known.
         reproduction: The command that measures it once more; null where no flags name its runner, and in results of a
             harness that did not store it.
     """
@@ -200,6 +202,7 @@ class Result(Value):
     evaluation: Evaluation | None = None
     notes: tuple[Note, ...] = ()
     meta: dict[str, JsonValue] = {}
+    operators: tuple[OperatorIdentity, ...] = ()
     reproduction: Reproduction | None = None
 
     @property

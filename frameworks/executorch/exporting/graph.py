@@ -20,7 +20,8 @@ from executorch.exir.delegate import executorch_call_delegate
 from executorch.exir.lowered_backend_module import LoweredBackendModule
 from executorch.exir.schema import DelegateCall, KernelCall
 
-from harness.core.program_graph import GraphNode, Instruction, ProgramGraph, SourceLine
+from frameworks.executorch.exporting.xnnpack_program import XNNPACK, read_operators
+from harness.core.program_graph import DelegateOperator, GraphNode, Instruction, ProgramGraph, SourceLine
 
 _FRAME: Final = re.compile(r'^\s*File "(?P<file>.+)", line (?P<line>\d+), in .*(?:\n    (?P<code>.*))?', re.MULTILINE)
 _METHOD: Final = "forward"
@@ -33,11 +34,27 @@ class LoweredGraph:
 
     Attributes:
         nodes: The nodes outside delegates.
-        delegates: The nodes inside each call of a delegate, in order of execution.
+        delegates: Each call of a delegate, in order of execution.
     """
 
     nodes: Sequence[GraphNode]
-    delegates: Sequence[Sequence[GraphNode]]
+    delegates: Sequence[LoweredDelegate]
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredDelegate:
+    """Part of a graph that a delegate executes.
+
+    Attributes:
+        nodes: The nodes inside.
+        operators: Operators of the delegate's own program, each with a debug handle; empty where they are not known.
+    """
+
+    nodes: Sequence[GraphNode]
+    operators: Sequence[tuple[str, int]]
+
+
+_UNKNOWN: Final = LoweredDelegate((), ())
 
 
 def read_graph(module: torch.fx.GraphModule) -> LoweredGraph:
@@ -46,7 +63,7 @@ def read_graph(module: torch.fx.GraphModule) -> LoweredGraph:
     outside = [node for node in module.graph.nodes if node.op == "call_function" and not _is_delegate_call(node)]
     return LoweredGraph(
         tuple(map(_describe, outside)),
-        tuple(tuple(map(_describe, _function_calls(lowered))) for lowered in calls),
+        tuple(map(_read_delegate, calls)),
     )
 
 
@@ -55,22 +72,17 @@ def identify_instructions(graph: LoweredGraph, program: ExecutorchProgramManager
     plan = next(plan for plan in program.executorch_program.execution_plan if plan.name == _METHOD)
     handles = program.debug_handle_map.get(_METHOD, {})
     by_handle = _group_by_handle(graph.nodes, 0)
-    delegates = iter(_places_in_delegates(graph))
+    delegates = iter(_place_delegates(graph))
     instructions = []
     for index, instruction in enumerate(plan.chains[0].instructions):
         call, handle = instruction.instr_args, handles.get(index)
         if isinstance(call, DelegateCall):
-            first, nodes = next(delegates, (0, ()))
-            if [node.handle for node in nodes if node.handle is not None] != handle:
-                nodes = ()  # emitted from another graph than the one that was read
-            instructions.append(
-                Instruction(
-                    index=index,
-                    delegate=plan.delegates[call.delegate_index].id,
-                    nodes=tuple(range(first, first + len(nodes))),
-                    delegate_nodes=_map_identifiers(program, index, _group_by_handle(nodes, first)),
-                )
-            )
+            backend = plan.delegates[call.delegate_index].id
+            first, delegate = next(delegates, (0, _UNKNOWN))
+            if [node.handle for node in delegate.nodes if node.handle is not None] == handle:
+                instructions.append(_describe_call(program, index, backend, first, delegate))
+            else:  # emitted from another graph than the one that was read
+                instructions.append(Instruction(index=index, delegate=backend))
         elif isinstance(call, KernelCall):
             operator = plan.operators[call.op_index]
             kernel = ".".join(part for part in (operator.name, operator.overload) if part)
@@ -78,16 +90,38 @@ def identify_instructions(graph: LoweredGraph, program: ExecutorchProgramManager
             instructions.append(Instruction(index=index, kernel=kernel, nodes=tuple(places)))
         else:
             instructions.append(Instruction(index=index, kernel=type(call).__name__))
-    inside = (node for nodes in graph.delegates for node in nodes)
+    inside = (node for delegate in graph.delegates for node in delegate.nodes)
     return ProgramGraph(nodes=(*graph.nodes, *inside), instructions=tuple(instructions))
 
 
-def _places_in_delegates(graph: LoweredGraph) -> Iterator[tuple[int, Sequence[GraphNode]]]:
-    """Yield the place of the first node of each delegate, and its nodes."""
+def _describe_call(
+    program: ExecutorchProgramManager, index: int, backend: str, first: int, delegate: LoweredDelegate
+) -> Instruction:
+    """Describe the call of a delegate, the first node of which has this place."""
+    by_handle = _group_by_handle(delegate.nodes, first)
+    return Instruction(
+        index=index,
+        delegate=backend,
+        nodes=tuple(range(first, first + len(delegate.nodes))),
+        delegate_nodes=_map_identifiers(program, index, by_handle),
+        delegate_operators=tuple(
+            DelegateOperator(kind=kind, nodes=tuple(by_handle.get(own, ()))) for kind, own in delegate.operators
+        ),
+    )
+
+
+def _place_delegates(graph: LoweredGraph) -> Iterator[tuple[int, LoweredDelegate]]:
+    """Yield each delegate with the place of its first node."""
     first = len(graph.nodes)
-    for nodes in graph.delegates:
-        yield first, nodes
-        first += len(nodes)
+    for delegate in graph.delegates:
+        yield first, delegate
+        first += len(delegate.nodes)
+
+
+def _read_delegate(lowered: LoweredBackendModule) -> LoweredDelegate:
+    calls = (node for node in lowered.original_module.graph.nodes if node.op == "call_function")
+    operators = read_operators(lowered.processed_bytes) if lowered.backend_id == XNNPACK else ()
+    return LoweredDelegate(tuple(map(_describe, calls)), operators)
 
 
 def _is_delegate_call(node: torch.fx.Node) -> bool:
@@ -100,10 +134,6 @@ def _lowered_module(module: torch.fx.GraphModule, call: torch.fx.Node) -> Lowere
     if not isinstance(lowered, LoweredBackendModule):
         raise TypeError(f"{call.name} calls no lowered module")
     return lowered
-
-
-def _function_calls(lowered: LoweredBackendModule) -> Iterator[torch.fx.Node]:
-    return (node for node in lowered.original_module.graph.nodes if node.op == "call_function")
 
 
 def _describe(node: torch.fx.Node) -> GraphNode:

@@ -19,6 +19,8 @@ constexpr std::string_view kDelegate = "delegate call";
 constexpr std::string_view kDelegateRest = "delegate call (rest)"; // beside the operators that it tells of
 constexpr std::string_view kNameless = "operator"; // registered without generated code, it does not say more
 
+constexpr char kPlaceVaries[] = "?"; // another instruction in another iteration: the program branches
+
 // What an entry belongs to.
 constexpr int64_t kIgnored = 0;
 constexpr int64_t kInstruction = 1;
@@ -46,7 +48,10 @@ void OperatorTimes::end_iteration(bool keep) {
     const size_t occurrence = ++occurrences[event.name];
     const auto [found, is_new] = numbered_.try_emplace({event.name, occurrence}, operators_.size());
     if (is_new) {
-      operators_.push_back({names_[event.name] + " #" + std::to_string(occurrence), {}});
+      operators_.push_back({names_[event.name] + " #" + std::to_string(occurrence), describe(event.place), {}});
+      operator_places_.push_back(event.place);
+    } else if (!(operator_places_[found->second] == event.place)) {
+      operators_[found->second].place = kPlaceVaries;
     }
     if (keep) {
       operators_[found->second].times_ns.push_back(event.time_ns);
@@ -81,6 +86,7 @@ executorch::runtime::EventTracerEntry OperatorTimes::start_profiling(const char*
   entry.event_id = kInstruction;
   instruction_.is_open = true;
   instruction_.is_delegate = std::strcmp(name, kDelegateCall) == 0;
+  instruction_.index = static_cast<int64_t>(current_debug_handle()); // the runtime sets it before each instruction
   instruction_.inside = 0;
   instruction_.inside_ns = 0;
   instruction_.name.clear();
@@ -95,11 +101,12 @@ void OperatorTimes::end_profiling(EventTracerEntry entry) {
   const int64_t whole_ns = now_ns(CLOCK_MONOTONIC) - instruction_.begin_ns;
   instruction_.is_open = false;
   if (!instruction_.is_delegate) {
-    record(instruction_.name.empty() ? kNameless : std::string_view(instruction_.name), whole_ns);
+    record(
+        instruction_.name.empty() ? kNameless : std::string_view(instruction_.name), whole_ns, {instruction_.index});
   } else if (instruction_.inside == 0) {
-    record(kDelegate, whole_ns);
+    record(kDelegate, whole_ns, {instruction_.index});
   } else {
-    record(kDelegateRest, std::max<int64_t>(0, whole_ns - instruction_.inside_ns));
+    record(kDelegateRest, std::max<int64_t>(0, whole_ns - instruction_.inside_ns), {instruction_.index});
   }
 }
 
@@ -110,6 +117,7 @@ executorch::runtime::EventTracerEntry OperatorTimes::start_profiling_delegate(
   entry.event_id = listening_ ? kDelegated : kIgnored;
   if (listening_) {
     delegated_ = name != nullptr ? name : "delegated " + std::to_string(index);
+    delegated_index_ = index;
     entry.start_time = static_cast<et_timestamp_t>(now_ns(CLOCK_MONOTONIC));
   }
   return entry;
@@ -118,7 +126,7 @@ executorch::runtime::EventTracerEntry OperatorTimes::start_profiling_delegate(
 void OperatorTimes::end_profiling_delegate(EventTracerEntry entry, const void*, size_t) {
   if (listening_ && entry.event_id == kDelegated) {
     const int64_t time_ns = now_ns(CLOCK_MONOTONIC) - static_cast<int64_t>(entry.start_time);
-    record_inside(delegated_.c_str(), executorch::runtime::kUnsetDelegateDebugIntId, time_ns);
+    record_inside(delegated_.c_str(), delegated_index_, time_ns);
   }
 }
 
@@ -170,26 +178,40 @@ OperatorTimes::log_intermediate_output_delegate(const char*, DelegateDebugIntId,
 }
 
 void OperatorTimes::record_inside(const char* name, DelegateDebugIntId index, int64_t time_ns) {
+  const bool is_identified = index != executorch::runtime::kUnsetDelegateDebugIntId;
+  const Place place{
+      instruction_.index, static_cast<int64_t>(instruction_.inside), is_identified ? static_cast<int64_t>(index) : -1};
   instruction_.inside += 1;
   instruction_.inside_ns += time_ns;
   if (name != nullptr) {
-    record(without_number(name), time_ns);
+    record(without_number(name), time_ns, place);
   } else {
-    record("delegated " + std::to_string(index), time_ns);
+    record("delegated " + std::to_string(index), time_ns, place);
   }
 }
 
-void OperatorTimes::record(std::string_view name, int64_t time_ns) {
+std::string OperatorTimes::describe(const Place& place) {
+  std::string text = std::to_string(place.instruction);
+  if (place.inside >= 0) {
+    text += "." + std::to_string(place.inside);
+  }
+  if (place.identifier >= 0) {
+    text += "=" + std::to_string(place.identifier);
+  }
+  return text;
+}
+
+void OperatorTimes::record(std::string_view name, int64_t time_ns, const Place& place) {
   const size_t position = events_.size();
   if (position < before_.size() && names_[before_[position].name] == name) {
-    events_.push_back({before_[position].name, time_ns});
+    events_.push_back({before_[position].name, time_ns, place});
     return;
   }
   const auto [found, is_new] = places_.try_emplace(std::string(name), names_.size());
   if (is_new) {
     names_.push_back(found->first);
   }
-  events_.push_back({found->second, time_ns});
+  events_.push_back({found->second, time_ns, place});
 }
 
 } // namespace runner

@@ -18,6 +18,7 @@ namespace runner {
 // a call takes beside its operators is an entry too. So the times of an iteration add up to nearly all of it.
 struct Operator {
   std::string name; // with the number of its occurrence: `mul.out #2`
+  std::string place; // its instruction; in a delegate also its number in that call, perhaps `=` the delegate's own: `3.0=7`
   std::vector<int64_t> times_ns; // one for each kept iteration it was part of
 };
 
@@ -76,32 +77,48 @@ class OperatorTimes final : public executorch::runtime::EventTracer {
   Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId, const double&) override;
   void set_delegation_intermediate_output_filter(EventTracerFilterBase*) override {}
 
+  struct Place {
+    int64_t instruction = 0;
+    int64_t inside = -1; // number in the call of a delegate; -1 for the instruction itself
+    int64_t identifier = -1; // with which the delegate calls it; -1 where it does not
+
+    bool operator==(const Place& other) const {
+      return instruction == other.instruction && inside == other.inside && identifier == other.identifier;
+    }
+  };
+
   struct Event {
     size_t name; // its place in names_
     int64_t time_ns;
+    Place place;
   };
+
+  static std::string describe(const Place& place);
 
   // The instruction that is being executed; the runtime executes one at a time.
   struct Instruction {
     bool is_open = false;
     bool is_delegate = false;
+    int64_t index = 0; // in the program
     int64_t begin_ns = 0;
     int64_t inside_ns = 0; // of the delegate's own operators
     size_t inside = 0;
     std::string name;
   };
 
-  void record(std::string_view name, int64_t time_ns);
+  void record(std::string_view name, int64_t time_ns, const Place& place);
   void record_inside(const char* name, DelegateDebugIntId index, int64_t time_ns);
 
   bool listening_ = false;
   Instruction instruction_;
   std::string delegated_; // name of the delegate's operator that is being executed
+  DelegateDebugIntId delegated_index_ = 0;
   std::vector<std::string> names_; // without numbers, each once
   std::unordered_map<std::string, size_t> places_;
   std::vector<Event> events_; // of this iteration
   std::vector<Event> before_; // of the one before it: what to expect
   std::vector<Operator> operators_;
+  std::vector<Place> operator_places_; // of each of them, when it was first executed
   std::map<std::pair<size_t, size_t>, size_t> numbered_; // name and occurrence: place in operators_
 };
 

@@ -91,8 +91,14 @@ void print_operators(const std::vector<Operator>& operators) {
     }
     std::fputs("]}\n", stdout);
   }
+  std::string places; // in the order of the lines above
+  for (const Operator& one : operators) {
+    places += places.empty() ? one.place : " " + one.place;
+  }
   if (operators.empty()) {
     print_text("operators_unavailable", "this ExecuTorch library was built without its event tracer");
+  } else {
+    print_text("operator_places", places.c_str());
   }
 }
 

@@ -16,8 +16,11 @@ It prints these observer lines, all of them after the measured part:
 * `RUN runtime` and, when the time limit ended it before `--iter`, `RUN stopped_early`: texts.
 * With `--operators`, for each operator one line of type `<its name> #<occurrence>`: `latency`, us, a value for each
   timed iteration. An operator is an instruction of the program, or one inside an instruction that calls a delegate;
-  the rest of such a call is `delegate call (rest)`. XNNPACK reports whole microseconds. Where operators cannot be
-  timed, as in this runner, the text `RUN operators_unavailable` gives the reason.
+  the rest of such a call is `delegate call (rest)`. XNNPACK reports whole microseconds. Then the text
+  `RUN operator_places`, with a word for each of them in the same order: the number of its instruction; inside a
+  delegate `.` and its number in that call, and `=` with the delegate's own identifier where it has one; or `?` where
+  it differs between iterations. Where operators cannot be timed, as in this runner, the text
+  `RUN operators_unavailable` gives the reason.
 
 The time limit covers warm-up and timed iterations together. Warm-up ends after a quarter of it, but not before one
 execution, if any was requested. Timed iterations end when it is over and `--min-iter` of them were made.

@@ -9,13 +9,14 @@ from typing import Protocol, runtime_checkable
 
 from harness.core.benchmark import Benchmark, Export
 from harness.core.build import Build
-from harness.core.cached_files import ExportReport
+from harness.core.cached_files import CachedFile, ExportReport
 from harness.core.command import Command, Completed
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem
 from harness.core.examples import Stage, TensorInfo
-from harness.core.metric import Observation
+from harness.core.metric import Metric, Observation
 from harness.core.note import Note
+from harness.core.program_graph import OperatorIdentity
 from harness.core.protocols.progress import Progress, Task
 
 
@@ -140,6 +141,21 @@ class OptionReader(Protocol):
 
     def explain_options(self, names: Collection[str]) -> str | None:
         """Return how two runners that differ in these options can be had alike; None where nothing is known."""
+
+
+@runtime_checkable
+class OperatorIdentification(Protocol):
+    """A framework that knows which nodes of the model's graph the operators are that its runner timed."""
+
+    def identify_operators(
+        self, metrics: Sequence[Metric], files: Mapping[str, CachedFile]
+    ) -> Sequence[OperatorIdentity]:
+        """Return one identity for each operator, in their order; empty where they cannot be told. Never guesses.
+
+        Args:
+            metrics: All metrics of a result.
+            files: The files that it was measured with.
+        """
 
 
 @runtime_checkable

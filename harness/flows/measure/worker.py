@@ -13,7 +13,7 @@ from harness.config.settings import Settings
 from harness.core.device import Device
 from harness.core.errors import DeviceLost, EnvironmentProblem, ExitCode
 from harness.core.measurement import Job
-from harness.core.protocols import Progress, Session
+from harness.core.protocols import OperatorIdentification, Progress, Session
 from harness.core.result import Outcome, RawLog, Report, Result
 from harness.files.drafts import open_scratch_folder
 from harness.flows.measure.jobs import mark_regressed, report_failure, report_meta
@@ -113,6 +113,7 @@ class Worker:
             result = build_result(
                 job, session.device, measurement, run_type=self._settings.run_type, meta=report_meta(self._settings)
             )
+            result = self._identify_operators(result, job)
             if self._settings.verbose:
                 for line in _describe_commands(result):
                     self._progress.say(f"{job.benchmark.title}: {line}")
@@ -132,6 +133,13 @@ class Worker:
             return report_failure(job.benchmark, self._device, failure, self._settings, build=job.build).model_copy(
                 update={"logs": (log,)}
             )
+
+    def _identify_operators(self, result: Result, job: Job) -> Result:
+        """Add what each operator is in the model, where the framework knows."""
+        framework = self._plan.frameworks[job.benchmark.framework]
+        if not (result.ok and job.benchmark.operators and isinstance(framework, OperatorIdentification)):
+            return result
+        return result.model_copy(update={"operators": tuple(framework.identify_operators(result.metrics, job.files))})
 
 
 class _Lost(DeviceLost):

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from frameworks.executorch import create
+from frameworks.executorch.identification import identify_operators
 from frameworks.observations.observer import parse_lines
 from harness import shell
 from harness.config.settings import Settings
 from harness.core.benchmark import Export
 from harness.core.build import Build
 from harness.core.command import Command
-from harness.core.metric import Observation
+from harness.core.metric import Metric, Observation
 from harness.testing.progress import RecordedProgress
 
 pytestmark = pytest.mark.slow
@@ -33,6 +34,16 @@ def measured(runner: Path, *words: str | Path) -> Mapping[str, Observation]:
 
 def operators(observations: Mapping[str, Observation]) -> dict[str, Observation]:
     return {observation.type: observation for observation in observations.values() if observation.is_of_operator}
+
+
+def as_metric(observation: Observation) -> Metric:
+    return Metric(
+        name=observation.name,
+        type=observation.type,
+        metric=observation.metric,
+        unit=observation.unit,
+        info=observation.info,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +83,11 @@ def test_the_operators_of_a_network_add_up_to_its_latency(native_runner: Path, m
     observations = measured(native_runner, "--model", mv2, "--threads", "1", "--warmup", "5", "--iter", "30")
     inside = operators(observations)
     assert len(inside) > 50
+    identities = identify_operators([as_metric(observation) for observation in observations.values()], mv2)
+    modules = {identity.main_node.module for identity in identities if identity.main_node is not None}
+    assert {"features.0.0", "features.3.conv.0.0", "features.18.0", "classifier.1"} <= modules
+    unknown = [identity.name for identity in identities if not identity.nodes]
+    assert unknown == ["Transpose (ND, X32) #1", "Transpose (ND, X32) #2", "delegate call (rest) #1"], "XNNPACK's own"
     sums_us = [sum(times) for times in zip(*(observation.samples for observation in inside.values()), strict=True)]
     # Iteration by iteration: a program that has the CPU meanwhile is in both.
     shares = [
