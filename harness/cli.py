@@ -75,6 +75,8 @@ _FUNCTIONS: Final = {"list": "list_"}
 """Functions of commands that are called otherwise: `list` is a class of Python."""
 _MILDER: Final = frozenset({ExitCode.OK, ExitCode.BENCHMARK_FAILED, ExitCode.UNDECIDED})
 """Exit codes that give way to a problem of the environment."""
+_MEASURING: Final = frozenset({"bisect", "self-check", "watch"})
+"""Commands that keep what they have measured, at any time."""
 _HELP: Final = frozenset({"--help", "-h", "--version", "-V"})
 """Flags that ask about the harness; alone, they ask about no command."""
 
@@ -150,6 +152,20 @@ def _run_command(argv: Sequence[str]) -> int:
         return code
 
 
+def _describe_kept(interruption: KeyboardInterrupt, tokens: Sequence[str]) -> str:
+    """Return what an interrupted command has left, and how it goes on; empty for commands that measure nothing."""
+    command = tokens[0] if tokens else ""
+    notes: Sequence[str] = getattr(interruption, "__notes__", ())
+    if command in {"run", "compare"}:
+        kept = notes[0] if notes else "nothing was measured yet"
+    elif command in _MEASURING:
+        kept = "everything measured so far is kept"
+    else:
+        return ""
+    resumable = command == "bisect" or (command == "compare" and "kept" in kept)
+    return f": {kept}; continue with `--resume`" if resumable else f": {kept}"
+
+
 def _describe(error: Exception | KeyboardInterrupt, tokens: Sequence[str]) -> tuple[str, ExitCode]:
     """Return the message for an error that ends the process, and its exit code."""
     match error:
@@ -165,9 +181,8 @@ def _describe(error: Exception | KeyboardInterrupt, tokens: Sequence[str]) -> tu
 
             return shorten(str(error)), ExitCode.USAGE
         case KeyboardInterrupt():
-            more = "; continue with `--resume`" if tokens[:1] in (["compare"], ["bisect"]) else ""
             signal = f" ({error})" if str(error) else ""  # one that came before signals were ours says nothing
-            return f"interrupted{signal}: everything measured so far is kept{more}", ExitCode.INTERRUPTED
+            return f"interrupted{signal}{_describe_kept(error, tokens)}", ExitCode.INTERRUPTED
         case OSError():
             place = f"{error.filename}: " if error.filename else ""
             hint = "free some space or fix the permissions, or name another folder (see `harness run --help`)"

@@ -128,11 +128,29 @@ def test_interruption_keeps_what_was_measured_and_ends_the_program(project: Proj
     run.send_signal(number)
     _, stderr = run.communicate(timeout=50)
     assert run.returncode == 130
-    assert "interrupted" in stderr
+    words = f"interrupted ({number.name}): 1 result is kept; what was being measured is not"
+    assert words in stderr
     assert not is_running(int(pid.read_text()))
     results = project.harness("report")
     assert "m/good" in results.stdout
     assert "hangs" not in results.stdout
+
+
+@pytest.mark.parametrize("compares", [False, True])
+def test_an_interruption_of_the_first_launch_says_that_nothing_was_measured(project: Project, compares: bool) -> None:
+    pid = project.folder / "pid"
+    hang = observe(1, before=f"import os, time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(60)")
+    spec = project.write("spec.json", generic(one_test("hangs", hang)))
+    arguments = ("compare", "-b", spec, "--self-check") if compares else ("-b", spec)
+    run = subprocess.Popen(
+        command(*arguments), cwd=project.folder, env=project.environment, stderr=subprocess.PIPE, text=True
+    )
+    wait_until(lambda: written(pid))
+    run.send_signal(signal.SIGINT)
+    _, stderr = run.communicate(timeout=50)
+    assert run.returncode == 130
+    assert "interrupted (SIGINT): nothing was measured yet\n" in stderr
+    assert "--resume" not in stderr
 
 
 def test_a_killed_run_does_not_disturb_the_next(project: Project) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -135,7 +136,8 @@ def test_nothing_is_left_running_after_an_interruption(
         cwd=project.folder,
         env=project.environment,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
         journals = project.cache / "comparisons"
@@ -143,6 +145,9 @@ def test_nothing_is_left_running_after_an_interruption(
         wait_until(lambda: len(set(alive(runner))) == 2)
     finally:
         os.kill(run.pid, number)
-        code = run.wait()
+        _, stderr = run.communicate()
+        code = run.returncode
+    if number is signal.SIGINT:
+        assert re.search(r"interrupted \(SIGINT\): \d+ pairs? (is|are) kept; continue with `--resume`", stderr), stderr
     assert code == (130 if number is signal.SIGINT else -signal.SIGKILL)
     wait_until(lambda: not set(alive(runner)))

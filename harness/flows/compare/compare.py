@@ -138,6 +138,7 @@ def run_comparison(
     checked = self_check.VerdictCounter()
     reproduce = partial(reproduce_comparison, sides=task.sides, settings=settings, platform=plan.platform)
     reporting = Reporting(prepare_reporters(settings), display, [*listeners, checked], reproduce)
+    stages: ComparisonStages | None = None
     try:
         needs_runner = installed_runner in (task.control, task.treatment)
         plan = examine_packages(plan, ModelCache(settings.model_cache), display, needs_runner=needs_runner)
@@ -148,6 +149,9 @@ def run_comparison(
         files = export(plan, given, [control, treatment], settings, display)
         stages = ComparisonStages(task, settings, plan, files=files, reporting=reporting, display=display)
         stages.run(control, treatment)
+    except KeyboardInterrupt as interruption:
+        interruption.add_note(reporting.describe_kept(stages.count_kept_pairs() if stages is not None else 0))
+        raise
     finally:
         reporting.close()
     summary = [reporting.summary(settings.local_reporter)]
@@ -191,6 +195,7 @@ class ComparisonStages:
         self._flags = (*recipe_words(task.recipes), *option_words(settings, device_options(plan.platform)))
         self._lock = threading.Lock()
         self._reported: list[ComparisonRun] = []
+        self._remaining: Sequence[ComparisonSubject] = ()
         self._interrupted_by_check = False
 
     def run(self, control: Builds, treatment: Builds) -> None:
@@ -207,6 +212,7 @@ class ComparisonStages:
         discoveries: FalseDiscoveryFilter[ComparisonRun] = FalseDiscoveryFilter(
             len(subjects), self._task.parameters.fdr, self._report_run, final_changes_of(earlier.values())
         )
+        self._remaining = remaining
         if remaining:
             self._measure(remaining, discoveries)
         if self._reporting.complete:
@@ -214,6 +220,10 @@ class ComparisonStages:
                 run.delete_journal()
             for index in earlier:
                 self._journal(subjects[index]).delete()
+
+    def count_kept_pairs(self) -> int:
+        """Count the pairs in journals of comparisons that have no result yet."""
+        return sum(self._journal(subject).count_unreported_pairs() for subject in self._remaining)
 
     def _subjects(self, control: Builds, treatment: Builds) -> list[ComparisonSubject]:
         """Return what has to be measured, and report the rest."""

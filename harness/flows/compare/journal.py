@@ -160,6 +160,14 @@ class Journal:
             return None
         return contents.report_place if contents is not None else None
 
+    def count_unreported_pairs(self) -> int:
+        """Count the pairs, if no result was reported of them. Changes nothing."""
+        try:
+            contents, _ = self._contents()
+        except (OSError, ValueError):
+            return 0
+        return len(contents.pairs) if contents is not None and contents.report_place is None else 0
+
     def start(self, header: Header) -> None:
         """Start anew."""
         self._started = True

@@ -200,6 +200,20 @@ class Reporting:
         kept = "" if place is None or not self._stored else f"; results: {place}"
         return (", ".join(parts) or "nothing measured") + kept
 
+    def describe_kept(self, pairs: int = 0) -> str:
+        """Return what an interruption has left, in a sentence.
+
+        Args:
+            pairs: Number of pairs of comparisons without a result that are kept, too.
+        """
+        counts = ((self._outcomes.total(), "result"), (pairs, "pair"))
+        parts = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count]
+        if not parts:
+            return "nothing was measured yet"
+        kept = " and ".join(parts)
+        verb = "is" if kept.startswith("1 ") and len(parts) == 1 else "are"
+        return f"{kept} {verb} kept" if pairs else f"{kept} {verb} kept; what was being measured is not"
+
     def exit_code(self, *others: ExitCode) -> ExitCode:
         """Return the most severe exit code of the results and of other parts of the run.
 

@@ -50,6 +50,9 @@ def run(
         devices = measure_all(
             plan, files=files, builds=builds, settings=settings, reporting=reporting, progress=progress
         )
+    except KeyboardInterrupt as interruption:
+        interruption.add_note(reporting.describe_kept())
+        raise
     finally:
         reporting.close()
     progress.say(reporting.summary(settings.local_reporter))
