@@ -288,6 +288,9 @@ class CompareKeywords(_Options, total=False):
     tail_margin: float
     """Equivalence margin of the 90th percentile (default 0.05, i.e. 5 %)."""
 
+    output_tolerance: float
+    """Difference between outputs that is rounding, relative to the largest output (default for float: 1e-4)."""
+
     alpha: float
     """Largest probability of a false regression, and of a false improvement (default 0.01)."""
 

@@ -33,11 +33,12 @@ _DECIDE = {
     "precision": "precision",
     "gate": "gate",
     "seed": "seed",
+    "output_tolerance": "output_tolerance",
 }
 """Flags about deciding, and the fields of `harness.core.comparison.Parameters` that they set."""
 
-_WITH_FROM = frozenset({*_DECIDE, "reporters", "config_dir", "reset_options", "debug"})
-"""Flags that mean something beside `--from`: those about judging stored pairs."""
+_WITH_FROM = frozenset({*_DECIDE, "reporters", "config_dir", "reset_options", "debug"}) - {"output_tolerance"}
+"""Flags that mean something beside `--from`: those about judging stored pairs. Outputs are not stored."""
 
 _SIDES = (
     *("control", "treatment", "control_program", "treatment_program"),
@@ -116,7 +117,7 @@ def compare_request(flags: RunFlags, compare_flags: CompareFlags) -> CompareRequ
     _reject_empty_names(compare_flags)
     _reject_number_of_layouts(compare_flags)
     _reject_missing_folders_of_recipes(compare_flags)
-    for name in ("margin", "tail_margin"):
+    for name in ("margin", "tail_margin", "output_tolerance"):
         reject_percent(name.replace("_", "-"), getattr(compare_flags, name) or 0.0)
     control = _programs_or_name(compare_flags.control_program, compare_flags.control)
     treatment = _programs_or_name(compare_flags.treatment_program, compare_flags.treatment)

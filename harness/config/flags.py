@@ -209,6 +209,9 @@ class CompareFlags:
     tail_margin: Annotated[float | None, Parameter(metavar="FRACTION", group=_DECIDE)] = None
     """Equivalence margin of the 90th percentile (default 0.05, i.e. 5 %)."""
 
+    output_tolerance: Annotated[float | None, Parameter(metavar="FRACTION", group=_DECIDE)] = None
+    """Difference between outputs that is rounding, relative to the largest output (default for float: 1e-4)."""
+
     alpha: Annotated[float | None, Parameter(metavar="PROBABILITY", group=_DECIDE)] = None
     """Largest probability of a false regression, and of a false improvement (default 0.01)."""
 

@@ -109,6 +109,8 @@ class OutputFile(Value):
         location: Template of its path on the device; usually `{TGTDIR}/...`.
         converter: Name of the parser that turns it into metrics, if any.
         converter_args: That parser's options.
+        dtype: Element type of its numbers, `text` for numbers as text; None where the file says it itself, or where it
+            is no file of numbers.
     """
 
     key: str
@@ -116,6 +118,13 @@ class OutputFile(Value):
     location: str
     converter: str | None = None
     converter_args: dict[str, JsonValue] = {}
+    # Left out where absent: digests of benchmarks from before it existed stay valid.
+    dtype: str | None = Field(default=None, exclude_if=lambda dtype: dtype is None)
+
+    @property
+    def is_compared(self) -> bool:
+        """Return whether it holds outputs of the model; a converter makes figures of it, which differ in any launch."""
+        return self.converter is None
 
 
 class HostStep(Value):
@@ -168,6 +177,8 @@ class Benchmark(Value):
         files: Files of the model.
         input_files: Files of the test.
         output_files: Files that the program writes.
+        output_tolerance: Difference between the outputs of two builds that is rounding, relative to the largest
+            magnitude of the control's; None takes that of the element type.
         commands: Command-line templates; if empty, the framework composes the command.
         arguments: Text appended to each command that starts the program (`command_args`).
         env: Variables of each launch.
@@ -217,6 +228,7 @@ class Benchmark(Value):
     files: tuple[ModelFile, ...] = ()
     input_files: tuple[ModelFile, ...] = ()
     output_files: tuple[OutputFile, ...] = ()
+    output_tolerance: float | None = None
     commands: tuple[str, ...] = ()
     arguments: str = ""
     env: dict[str, str] = {}

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from harness.core.build import BuildInfo
 from harness.core.effect import Effect, effect_of
-from harness.core.evaluation import OutputComparison
+from harness.core.evaluation import OutputComparison, OutputVerdict
 from harness.core.note import Note
 from harness.core.values import Value
 
@@ -32,6 +32,7 @@ def tail_figure(statistic: str) -> str:
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
+Tolerated = Annotated[float, Field(ge=0)]
 
 
 class Verdict(StrEnum):
@@ -72,6 +73,8 @@ class Parameters(Value):
         seed: Of the coin that orders each pair.
         interleave: What is interleaved in a pair: `launch`, one program start after the other; or `process`, both
             programs alive at once, with batches of a few iterations in turn.
+        output_tolerance: Difference between outputs that is rounding, relative to the largest magnitude of the
+            control's output in the same example; None takes that of the specification, else that of the element type.
     """
 
     alpha: Share = 0.01
@@ -85,6 +88,7 @@ class Parameters(Value):
     fdr: Share = 0.05
     seed: int
     interleave: Interleave = Interleave.LAUNCH
+    output_tolerance: Tolerated | None = None
 
 
 class Pair(Value):
@@ -280,10 +284,28 @@ class Comparison(Value):
         return self.low is not None and self.low == self.high
 
     @property
+    def is_undiscovered(self) -> bool:
+        """True if its own pairs show a change that is not significant among all benchmarks."""
+        return self.verdict.is_change and not self.discovered
+
+    @property
+    def has_different_outputs(self) -> bool:
+        """True if the treatment computes something else than the control from the same inputs."""
+        return self.outputs is not None and self.outputs.verdict is OutputVerdict.DIFFERENT
+
+    @property
+    def is_withheld_improvement(self) -> bool:
+        """True if the treatment is faster, and computes something else: that is no improvement."""
+        return self.verdict is Verdict.IMPROVEMENT and self.has_different_outputs
+
+    @property
     def effective_verdict(self) -> Verdict:
-        """Return the verdict that counts: undecided for a change that does not survive among many benchmarks."""
-        rejected = self.verdict.is_change and not self.discovered
-        return Verdict.UNDECIDED if rejected else self.verdict
+        """Return the verdict that counts.
+
+        Undecided are a change that does not survive among many benchmarks, and an improvement whose outputs are
+        different. A regression stays one whatever it computes.
+        """
+        return Verdict.UNDECIDED if self.is_undiscovered or self.is_withheld_improvement else self.verdict
 
     def contributions(self) -> tuple[tuple[OperatorComparison, float], ...]:
         """Return the operators that changed, each with its contribution, the largest first.

@@ -95,6 +95,7 @@ def parameter_words(parameters: Parameters) -> list[str]:
         ("--pairs", parameters.max_pairs, defaults.max_pairs),
         ("--seconds", parameters.max_seconds, defaults.max_seconds),
         ("--precision", parameters.precision, defaults.precision),
+        ("--output-tolerance", parameters.output_tolerance, defaults.output_tolerance),
         ("--interleave", parameters.interleave, defaults.interleave),
     )
     words = [

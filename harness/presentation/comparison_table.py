@@ -8,6 +8,7 @@ from typing import Final
 
 from harness.core.build import BuildInfo
 from harness.core.comparison import Comparison
+from harness.core.evaluation import OutputComparison, OutputVerdict
 from harness.core.result import Result
 from harness.presentation.explanations import (
     describe_discarded_pairs,
@@ -17,6 +18,7 @@ from harness.presentation.explanations import (
     select_measured_comparisons,
 )
 from harness.presentation.numbers import format_change, format_interval, format_quantity
+from harness.presentation.outputs import DIFFERENT_MARK, NOT_COMPARED, OUTPUTS_DIFFER, describe_outputs, format_outputs
 from harness.presentation.remarks import collect_hints, format_remark, group_hints, label_results
 from harness.presentation.tables import Column, make_cells
 from harness.presentation.text import Line, Span, Tone, make_printable
@@ -58,6 +60,7 @@ class ComparisonRow:
         interval: 95 % interval of the relative change.
         pairs: Number of pairs.
         time: Device time.
+        outputs: Whether both sides compute the same.
         verdict: The verdict in words; of a failure its outcome.
     """
 
@@ -75,6 +78,7 @@ class ComparisonRow:
     interval: str = ""
     pairs: str = ""
     time: str = ""
+    outputs: str = ""
     verdict: str = ""
 
 
@@ -85,12 +89,15 @@ def build_row(result: Result) -> ComparisonRow:
     control = comparison.control if comparison is not None else None
     row = ComparisonRow(
         category=category,
-        mark=category.mark + ("!" if result.ok and not result.trusted else ""),
+        mark=category.mark
+        + ("!" if result.ok and not result.trusted else "")
+        + (DIFFERENT_MARK if comparison is not None and comparison.has_different_outputs else ""),
         model=result.benchmark.model,
         identifier=result.benchmark.identifier,
         device=result.device.name if result.device else "",
         control_build=_build_name(framework, control, treatment) if control is not None else "",
         treatment_build=_build_name(framework, treatment, control) if treatment is not None else "",
+        outputs=format_outputs(comparison),
         verdict=_verdict(result, category),
     )
     if comparison is None or comparison.identical:
@@ -140,17 +147,19 @@ def build_columns(results: Sequence[Result]) -> list[Column]:
         Column(head_interval(results), texts(lambda row: row.interval), weight=80, right=True),
         Column("pairs", texts(lambda row: row.pairs), weight=30, right=True),
         Column("time", texts(lambda row: row.time), weight=20, right=True),
+        Column("outputs", differing(lambda row: row.outputs), weight=70),
         Column("verdict", make_spans(lambda row: row.verdict)),
     ]
 
 
 def describe_sides(results: Sequence[Result]) -> list[tuple[str, str]]:
-    """Name control, treatment and metric; what differs between results is left to the table."""
+    """Name control, treatment, metric and outputs; what differs between results is left to the table."""
     rows = [build_row(result) for result in results]
     sides = (
         ("control", _common_text(row.control_build for row in rows)),
         ("treatment", _common_text(row.treatment_build for row in rows)),
         ("metric", _common_text(map(_describe_metric, results))),
+        ("outputs", _common_text(map(_summarise_outputs, results))),
     )
     return [(name, text) for name, text in sides if text]
 
@@ -166,11 +175,14 @@ def list_lines(results: Sequence[Result]) -> Iterator[Line]:
     labels = label_results(results)
     own_hints, shared_hints = group_hints(list(zip(labels, map(collect_hints, results), strict=True)))
     compared = len(select_measured_comparisons(results))
+    shared_reason = _common_text(map(_reason_not_to_compare, results))  # it stands above the table
     for result, label, hints in zip(results, labels, own_hints, strict=True):
         category, comparison = categorise(result), result.comparison
         if category in _EXPLAINED or (comparison and comparison.identical):
             reason = f"{_verdict(result, category)}: {explain_verdict(result, compared)}"
             yield format_remark(Span(category.mark, category.tone), label, reason)
+        if comparison is not None and comparison.outputs is not None and comparison.outputs.reason != shared_reason:
+            yield from _list_outputs(comparison, comparison.outputs, label)
         for mark, change in list_exact_changes(comparison) if comparison else ():
             yield format_remark(Span(mark), label, change)
         notes = [note.message for note in (*result.notes, *(comparison.notes if comparison else ()))]
@@ -180,6 +192,14 @@ def list_lines(results: Sequence[Result]) -> Iterator[Line]:
             yield format_remark(Span(mark, Tone.MUTED), label, "; ".join(notes))
         yield from hints
     yield from shared_hints
+
+
+def _list_outputs(comparison: Comparison, outputs: OutputComparison, label: str) -> Iterator[Line]:
+    """Yield what a reader must know of the outputs: nothing where they are identical."""
+    if comparison.has_different_outputs and not comparison.is_withheld_improvement:  # whose reason has said so
+        yield format_remark(Span(DIFFERENT_MARK, Tone.BAD), label, describe_outputs(outputs))
+    elif outputs.verdict is OutputVerdict.WITHIN_TOLERANCE or outputs.reason:
+        yield format_remark(Span("·", Tone.MUTED), label, describe_outputs(outputs))
 
 
 def tabulate_launches(comparison: Comparison) -> list[tuple[str, str, str, str]]:
@@ -206,6 +226,21 @@ def _describe_metric(result: Result) -> str:
     if comparison is None or not comparison.metric:
         return ""
     return f"{comparison.metric}, {'higher' if comparison.higher_is_better else 'lower'} is better"
+
+
+def _reason_not_to_compare(result: Result) -> str:
+    """Return why the outputs of both sides were not compared; of those that were, a text that is no reason."""
+    outputs = result.comparison.outputs if result.comparison is not None else None
+    if outputs is None:
+        return ""
+    return outputs.reason or "" if outputs.verdict is OutputVerdict.NOT_COMPARED else outputs.verdict.value
+
+
+def _summarise_outputs(result: Result) -> str:
+    reason = _reason_not_to_compare(result)
+    if reason and format_outputs(result.comparison) == NOT_COMPARED:
+        return f"{NOT_COMPARED}: {reason}"
+    return format_outputs(result.comparison)
 
 
 def _treatment_of(medians: LaunchStatistic, comparison: Comparison) -> float:
@@ -246,4 +281,6 @@ def _verdict(result: Result, category: VerdictCategory) -> str:
         return "same bytes"
     if category in {VerdictCategory.FAILED, VerdictCategory.SKIPPED}:
         return result.outcome.words
+    if result.comparison is not None and result.comparison.has_different_outputs:
+        return f"{category.word}, {OUTPUTS_DIFFER}"
     return category.word

@@ -9,11 +9,11 @@ from harness.core.comparison import Comparison, ExactDifference, Interleave, Par
 from harness.core.levels import levels_of
 from harness.core.result import Result
 from harness.presentation.numbers import format_change, format_evidence, format_percent, format_quantity
+from harness.presentation.outputs import describe_outputs, explain_withheld_improvement
 from harness.presentation.verdicts import (
     CATEGORY_OF_VERDICT,
     VerdictCategory,
     categorise,
-    is_undiscovered,
     stated_interval,
 )
 
@@ -51,7 +51,9 @@ def explain_verdict(result: Result, compared: int) -> str:
         return result.reason or "no reason was given"
     if comparison.identical:
         return "there is nothing to measure"  # the verdict beside it says why: `same bytes`
-    if is_undiscovered(comparison):
+    if comparison.is_withheld_improvement:
+        return explain_withheld_improvement(comparison)
+    if comparison.is_undiscovered:
         return _explain_undiscovered(comparison, compared)
     return comparison.reason
 
@@ -69,10 +71,18 @@ def _explain_undiscovered(comparison: Comparison, compared: int) -> str:
 
 
 def explain_in_full(result: Result, compared: int) -> str:
-    """Return the reason of a verdict (see `explain_verdict`), and how many pairs were discarded."""
+    """Return the reason of a verdict (see `explain_verdict`), whether outputs differ, and the discarded pairs."""
     discarded = describe_discarded_pairs(result.comparison) if result.comparison else ""
     outdated = _OUTDATED if result.comparison and result.ok and stated_interval(result.comparison) is None else ""
-    return "; ".join(filter(None, (explain_verdict(result, compared), discarded, outdated)))
+    outputs = _describe_outputs(result.comparison) if result.comparison else ""
+    return "; ".join(filter(None, (explain_verdict(result, compared), outputs, discarded, outdated)))
+
+
+def _describe_outputs(comparison: Comparison) -> str:
+    """Describe the outputs of both sides; empty where nobody looked, and where the verdict's reason tells of them."""
+    if comparison.outputs is None or comparison.is_withheld_improvement:
+        return ""
+    return describe_outputs(comparison.outputs)
 
 
 def describe_discarded_pairs(comparison: Comparison) -> str:

@@ -66,11 +66,6 @@ def categorise(result: Result) -> VerdictCategory:
     return CATEGORY_OF_VERDICT[comparison.effective_verdict]
 
 
-def is_undiscovered(comparison: Comparison) -> bool:
-    """Return whether its own pairs show a change that is not significant among all benchmarks."""
-    return comparison.effective_verdict is not comparison.verdict
-
-
 def stated_interval(comparison: Comparison) -> tuple[float | None, float | None] | None:
     """Return the ends of the interval that belongs to a verdict; None where verdict and interval contradict each other.
 

@@ -71,6 +71,7 @@ class Launcher:
         self.framework = framework
         self.clock = clock
         self._scratch = scratch
+        self._wall_s = 0.0
         self._started = clock()
         self._launches: list[Launch] = []
         self._observations: list[tuple[Observation, ...]] = []
@@ -135,6 +136,7 @@ class Launcher:
         benchmark = prepared.benchmark
         record = fetch_outputs(record, benchmark, self.session, prepared.names, self._scratch)
         self._launches.append(record.launch)
+        self._wall_s += record.launch.wall_s
         self._logs.extend(record.logs)
         self._preprocessed.append(prepared.preprocessed)
         self._observations.append(self._parse(record.completed))
@@ -150,6 +152,16 @@ class Launcher:
     def launches(self) -> int:
         """Number of launches that were kept so far."""
         return len(self._launches)
+
+    @property
+    def scratch(self) -> Path:
+        """Folder on the host of its own."""
+        return self._scratch
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds of all launches that were kept so far."""
+        return self._wall_s
 
     @property
     def counted_observations(self) -> tuple[tuple[Observation, ...], ...]:

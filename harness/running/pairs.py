@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from harness.core.benchmark import Benchmark
 from harness.core.comparison import OperatorMedians, Pair
@@ -41,6 +41,9 @@ _FEWEST, _FEWEST_SLOW, _MOST = 10, 3, 200
 (Kalibera and Jones, ISMM 2013, with the variances that launches of a MobileNetV2 runner showed). The optimum is flat.
 An iteration above 50 ms averages out by itself what ten short ones are needed for, and one of them warms up.
 """
+
+
+Result = TypeVar("Result")
 
 
 class Statistics(Protocol):
@@ -179,6 +182,25 @@ class PairedLaunches:
                 raise BenchmarkFailed(f"the {side} cannot be compared: {mismatch}", hint="let both report one unit")
             tuned = tune(launch, observations, observation, launcher.job.benchmark)
         self._benchmark = tuned
+
+    def run_before_pairs(self, action: Callable[[Benchmark], Result]) -> Result:
+        """Run an action that launches sides without measuring them, once more after a lost device came back.
+
+        Args:
+            action: Gets the benchmark as pairs launch it.
+
+        Raises:
+            DeviceLost: The device went away for good.
+        """
+        before_s = sum(launcher.wall_s for launcher in self._launchers.values())
+        try:
+            while True:
+                try:
+                    return action(self._benchmark)
+                except DeviceLost as loss:
+                    self._retry.reconnect_after(loss)
+        finally:
+            self._overhead_s += sum(launcher.wall_s for launcher in self._launchers.values()) - before_s
 
     def measure_pair(self) -> MeasuredPair:
         """Launch both sides once more. A pair that is discarded uses up its index, so that the coin is tossed anew.

@@ -113,4 +113,9 @@ def _map_errors(template: str) -> Iterator[None]:
 
 def output_path(scratch: Path, filename: str) -> Path:
     """Return the place of an output file on the host."""
-    return scratch / "output" / filename
+    return output_folder(scratch) / filename
+
+
+def output_folder(scratch: Path) -> Path:
+    """Return the folder of the output files of the last launch on the host."""
+    return scratch / "output"

@@ -110,6 +110,7 @@ class _Expansion:
             files=self._files(),
             input_files=files.read_files(test.input_files, "input_files", join(self.pointer, "input_files")),
             output_files=files.read_outputs(test.output_files, join(self.pointer, "output_files")),
+            output_tolerance=test.output_tolerance,
             commands=commands,
             arguments=self._arguments(len(commands)),
             env=launch.env(),
@@ -278,7 +279,7 @@ def _compute_digest(benchmark: Benchmark, overrides: frozenset[str]) -> str:
     """
     excluded = {
         *("id", "origin", "framework_origin", "digest", "meta", "log_output", "statistics", "direction", "variables"),
-        *("timeout_s", "cooldown_s", "platform", "tags", "max_launches", "precision"),
+        *("timeout_s", "cooldown_s", "platform", "tags", "max_launches", "precision", "output_tolerance"),
         # Series from before there were such keys continue.
         *(name for name in ("operators", "energy", "app", "meter", "kinds", "data") if not getattr(benchmark, name)),
     }

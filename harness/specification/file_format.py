@@ -160,6 +160,8 @@ class Test(Section):
         inputs: The model's inputs by name, in the order of its arguments.
         input_files: Files copied to the device, as {input_files.NAME}.
         output_files: Files fetched from the device, as {output_files.NAME}.
+        output_tolerance: Difference between the outputs of two builds that is rounding, relative to the largest
+            magnitude of the control's. Default: that of the element type, 1e-4 for "float".
         files: Further files, as {files.NAME}.
         matrix: Axes whose combinations turn this test into several benchmarks.
         preprocess: Runs on the host before each launch.
@@ -203,6 +205,7 @@ class Test(Section):
     inputs: dict[Name, InputEntry] = {}
     input_files: Files | Many[FileEntry] = {}
     output_files: Outputs = {}
+    output_tolerance: Annotated[float, Field(ge=0, lt=1)] | None = None
     files: Files | Many[FileEntry] = {}
     matrix: Matrix | None = None
     preprocess: Step | None = None

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from harness.core.benchmark import Benchmark, Export, HostStep, Input, ModelFile, OutputFile
 from harness.core.placeholders import PlaceholderProblem, find_placeholders, substitute, suggest
 from harness.core.scalars import Scalar
+from harness.files.numbers import element_types
 from harness.specification.document import Findings, join
 from harness.specification.scope import Scope
 from harness.specification.sections import (
@@ -78,7 +79,14 @@ class FileReader:
             location=self.scope.resolve_known(entry.location, join(pointer, "location")),
             converter=entry.converter.name if entry.converter else None,
             converter_args=entry.converter.args if entry.converter else {},
+            dtype=self._element_type(entry.dtype, pointer),
         )
+
+    def _element_type(self, dtype: str | None, pointer: str) -> str | None:
+        if dtype is not None and dtype not in element_types():
+            hint = f"element types are {', '.join(element_types())}"
+            self.scope.findings.add(join(pointer, "dtype"), f"there is no element type {dtype!r}", hint)
+        return dtype
 
     def read_step(self, step: Step, prefix: str, pointer: str) -> HostStep:
         """Read commands that run on the host, and their files."""

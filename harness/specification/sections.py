@@ -111,6 +111,8 @@ class OutputEntry(Section):
         filename: Its name on the host; a plain relative path.
         location: Its path on the device, usually "{TGTDIR}/...".
         converter: The converter that turns it into metrics.
+        dtype: Element type of its numbers, for example "float", or "text" for numbers as text: comparisons then allow
+            for rounding. A file named *.npy says it itself; other files have to be equal byte by byte.
         upload: Not supported yet.
         md5: Not supported yet.
     """
@@ -118,6 +120,7 @@ class OutputEntry(Section):
     filename: str
     location: Name
     converter: Converter | None = None
+    dtype: Name | None = None
     upload: bool = False
     md5: str | None = None
 

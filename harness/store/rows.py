@@ -109,6 +109,7 @@ class MetricRow(BenchmarkRow):
         low: Lower end of its 95 % interval; absent where nothing is excluded.
         high: Upper end.
         pairs: Number of pairs that count.
+        outputs: Whether both sides compute the same: `identical`, `within_tolerance`, `different`, `not_compared`.
     """
 
     axis: dict[str, Scalar]
@@ -143,6 +144,7 @@ class MetricRow(BenchmarkRow):
     low: float | None = None
     high: float | None = None
     pairs: int | None = None
+    outputs: str | None = None
 
 
 class SampleSeries(BenchmarkRow):
@@ -257,6 +259,7 @@ def _describe_verdict(comparison: Comparison) -> dict[str, object]:
         "low": comparison.low,
         "high": comparison.high,
         "pairs": len(comparison.pairs),
+        "outputs": comparison.outputs.verdict.value if comparison.outputs is not None else None,
     }
 
 

@@ -159,6 +159,7 @@ class CommitComparer:
                     one_record_of_same=True,
                     unequal_options=self._request.unequal_options,
                     recipes=self._request.recipes,
+                    with_outputs=not quiet,  # a search asks for few pairs at a time, and for speed alone
                 ),
                 self._report_as(run_type, quiet=quiet),
                 SilentDisplay(self._display) if quiet else self._display,

@@ -72,6 +72,7 @@ class ComparisonTask:
             each. Listeners get a result of each.
         unequal_options: Names of build options that are meant to differ.
         recipes: Folders of further recipes, by which the sides are built.
+        with_outputs: Whether to compare the outputs of both sides too.
     """
 
     control: Side
@@ -84,6 +85,7 @@ class ComparisonTask:
     one_record_of_same: bool = False
     unequal_options: tuple[str, ...] = ()
     recipes: tuple[Path, ...] = ()
+    with_outputs: bool = True
 
     @property
     def sides(self) -> ComparedSides:
@@ -267,7 +269,9 @@ class ComparisonStages:
         if not self._task.self_check and not _starts_runner(assignment.benchmark, control_job.build):
             self._report(self._not_run(assignment, _RUNNER_UNUSED))
             return None
-        return ComparisonSubject(control_job, treatment_job, assignment.device, self._task.metric)
+        return ComparisonSubject(
+            control_job, treatment_job, assignment.device, self._task.metric, self._task.with_outputs
+        )
 
     def _recall(self, subjects: Sequence[ComparisonSubject]) -> Mapping[int, Result]:
         """Return the results, by position, that were reported before an interruption. They count again."""

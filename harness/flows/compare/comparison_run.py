@@ -11,14 +11,17 @@ from harness.analysis.compare.operators import compare_operators, operator_notes
 from harness.analysis.compare.recompute import Conclusion, draw_conclusion, withhold_no_change
 from harness.analysis.compare.statistics import launch_statistics, statistics_of
 from harness.analysis.results import build_info
+from harness.core.benchmark import Benchmark
 from harness.core.comparison import Comparison, Interleave, OperatorMedians, Pair, Parameters, Verdict
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
+from harness.core.evaluation import OutputComparison
 from harness.core.measurement import Job, Measurement
 from harness.core.metric import is_counted
 from harness.core.note import Note
 from harness.core.result import Outcome
 from harness.flows.compare.journal import Header, Journal, JournalContents, LostLaunches
+from harness.flows.compare.outputs import Sides, compare_sides
 from harness.flows.measure.plan import Failure
 from harness.running.compared_metric import ComparedMetric
 from harness.running.interleaving import INTERLEAVINGS
@@ -37,12 +40,14 @@ class ComparisonSubject:
         treatment: The job of the treatment.
         device: The device that both run on.
         metric: The metric to compare; None takes the latency.
+        with_outputs: Whether to compare the outputs of both too.
     """
 
     control: Job
     treatment: Job
     device: Device
     metric: str | None = None
+    with_outputs: bool = True
 
     @property
     def title(self) -> str:
@@ -99,6 +104,7 @@ class ComparisonRun:
         )
         self._pairs: list[Pair] = []
         self._operators: list[OperatorMedians] = []
+        self._outputs = earlier.outputs if earlier else None
         self._is_warm = False
         self._test = SequentialTest(self._parameters, False)
         self._failure: Failure | None = None
@@ -197,6 +203,7 @@ class ComparisonRun:
             discovered=not conclusion.verdict.is_change,
             seconds=self._test.seconds,
             operators=operators,
+            outputs=self._outputs,
             notes=(
                 *header.notes,
                 *self._journal.notes,
@@ -211,12 +218,14 @@ class ComparisonRun:
             self._warm_up()
             self._test = self._new_test()
             self._journal.start(self._header())
+            self._compare_outputs()
             return
         self._test = self._new_test()
         self._take_up(self._earlier)
         self._test.update_overhead(self._lost_launches().seconds)
         if self._earlier.failed or self._test.verdict() is None:
             self._warm_up()  # a failure may be one of the launches and not of the pairs: it has to show again
+            self._compare_outputs()
 
     def _new_test(self) -> SequentialTest:
         metric = self._launches.metric
@@ -227,6 +236,20 @@ class ComparisonRun:
     def _warm_up(self) -> None:
         self._launches.begin()
         self._is_warm = True
+
+    def _compare_outputs(self) -> None:
+        """Compare the outputs of both sides, unless that was done before an interruption."""
+        if self._outputs is not None or not self._subject.with_outputs:
+            return
+        relative = self._parameters.output_tolerance
+        if relative is None:
+            relative = self._subject.treatment.benchmark.output_tolerance
+
+        def compare(benchmark: Benchmark) -> OutputComparison:
+            return compare_sides(Sides(self._control, self._treatment, benchmark, relative))
+
+        self._outputs = self._launches.run_before_pairs(compare)
+        self._journal.record_outputs(self._outputs)
 
     def _take_up(self, earlier: JournalContents) -> None:
         """Add the stored pairs, as far as the budget goes."""

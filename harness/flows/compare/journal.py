@@ -20,6 +20,7 @@ from pydantic import Field
 
 from harness.core.build import Build
 from harness.core.comparison import Interleave, OperatorMedians, Pair
+from harness.core.evaluation import OutputComparison
 from harness.core.note import Note
 from harness.core.values import Value
 
@@ -66,6 +67,7 @@ class _Line(Value, validate_by_name=True):
         lost: Launches without a pair, up to this line.
         report_place: Where its result is stored.
         failed: Whether its result was a failure, which its pairs alone do not show.
+        outputs: Whether both sides compute the same.
     """
 
     header: Header | None = None
@@ -75,6 +77,7 @@ class _Line(Value, validate_by_name=True):
     lost: LostLaunches = Field(LostLaunches(), alias="losses")
     report_place: str | None = Field(None, alias="told")
     failed: bool = False
+    outputs: OutputComparison | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,7 @@ class JournalContents:
         next_index: Index of the pair that comes next.
         failed: Whether it was reported as a failure.
         report_place: Where its result is stored, if it was reported.
+        outputs: Whether both sides compute the same; None where that was not compared yet.
     """
 
     header: Header
@@ -100,6 +104,7 @@ class JournalContents:
     next_index: int
     failed: bool
     report_place: str | None
+    outputs: OutputComparison | None = None
 
 
 class Journal:
@@ -181,6 +186,10 @@ class Journal:
         """Append the index of a discarded pair: its coin is used up."""
         self._write("a", _Line(discarded=index, lost=lost))
 
+    def record_outputs(self, outputs: OutputComparison) -> None:
+        """Append whether both sides compute the same."""
+        self._write("a", _Line(outputs=outputs))
+
     def record_report(self, place: str) -> None:
         """Append where the reported result is stored."""
         self._write("a", _Line(report_place=str(Path(place).absolute())))
@@ -255,6 +264,7 @@ def _parse(lines: Sequence[_Line]) -> JournalContents | None:
         next_index=max(used, default=-1) + 1,
         failed=any(line.failed for line in others),
         report_place=next((line.report_place for line in reversed(others) if line.report_place is not None), None),
+        outputs=next((line.outputs for line in reversed(others) if line.outputs is not None), None),
     )
 
 

@@ -64,7 +64,12 @@ def measure_layouts(
         display.say(f"layout {number} of {count} against the ordinary one")
         collected = CollectingReporter()
         layout_task = ComparisonTask(
-            LayoutRunner(side, 0), LayoutRunner(side, number), parameters, task.metric, unequal_options=("all",)
+            LayoutRunner(side, 0),
+            LayoutRunner(side, number),
+            parameters,
+            task.metric,
+            unequal_options=("all",),
+            with_outputs=False,
         )
         run_comparison(plan, layout_task, quiet, display, [collected])
         for result in collected.results:

@@ -77,11 +77,7 @@ def load_previous(journal: Journal, parameters: Parameters) -> Result | None:
     except EnvironmentProblem:
         return None
     comparison = result.comparison
-    final = (
-        comparison is not None
-        and comparison.effective_verdict is comparison.verdict
-        and _same_parameters(comparison, parameters)
-    )
+    final = comparison is not None and not comparison.is_undiscovered and _same_parameters(comparison, parameters)
     return result if result.ok and final else None
 
 

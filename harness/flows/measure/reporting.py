@@ -117,6 +117,7 @@ class Reporting:
         self.verdicts: Counter[Verdict] = Counter()
         self._words: Counter[str] = Counter()
         self._untrusted = 0
+        self._different = 0
         self._failures: Counter[str] = Counter()
         self._unfinished: dict[str, None] = {}
         self._stored = True
@@ -192,6 +193,8 @@ class Reporting:
             place: Folder of the results.
         """
         parts = [f"{count} {word}{_plural_ending(word, count)}" for word, count in self._words.items()]
+        if self._different:
+            parts.append(f"{self._different} with different outputs")
         if self._untrusted:
             parts.append(f"{self._untrusted} not to be trusted (see the notes)")
         unreported = self.unreported
@@ -222,7 +225,7 @@ class Reporting:
         codes = {ExitCode.OK, *others}
         if self.verdicts[Verdict.REGRESSION]:
             codes.add(ExitCode.REGRESSION)
-        if self.verdicts[Verdict.UNDECIDED]:
+        if self.verdicts[Verdict.UNDECIDED] or self._different:  # which only a person can decide
             codes.add(ExitCode.UNDECIDED)
         if self._outcomes[Outcome.DEVICE_LOST] or self.unreported or self._unfinished:
             codes.add(ExitCode.ENVIRONMENT)
@@ -236,6 +239,7 @@ class Reporting:
         self._untrusted += result.ok and not result.trusted
         if result.comparison is not None:
             self.verdicts[result.comparison.effective_verdict] += 1
+            self._different += result.comparison.has_different_outputs
 
     @contextlib.contextmanager
     def _isolated(self, reporter: Reporter, *, closing: bool = False) -> Iterator[None]:

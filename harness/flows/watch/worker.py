@@ -230,7 +230,8 @@ def verification_of(result: Result, comparison: Comparison, expected: Verdict, f
     """
     shown = tail_figure(figure) if not _shows(comparison, expected) else ""
     tail = tail_effect(comparison, shown) if shown else None
-    verdict, evidence = comparison.effective_verdict, comparison.evidence
+    verdict = Verdict.UNDECIDED if comparison.is_undiscovered else comparison.verdict  # of the speed, not of outputs
+    evidence = comparison.evidence
     return Verification(
         confirmed=verdict is expected,
         verdict=verdict,
