@@ -11,11 +11,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from harness.core.metric import Direction, Metric, main_metric
 from harness.core.note import Note
+from harness.core.order_statistics import median, median_deviation, median_of_ordered, quantile
 from harness.core.result import Launch
 
 WITHIN_LIMIT: Final = 0.10
@@ -55,8 +53,6 @@ _MOST_LOST: Final = 0.9
 _SHORTEST_S: Final = 0.1
 """Below, CPU time counted in ticks of 10 ms says nothing about a single launch."""
 
-Samples = NDArray[np.float64]
-
 
 def assess_quality(
     metrics: Sequence[Metric], launches: Sequence[Launch], cores: int, threads: int | None = None
@@ -78,8 +74,7 @@ def assess_quality(
     main = main_metric(metrics)
     if main is None or not main.is_timed:
         return ()
-    with np.errstate(over="ignore", invalid="ignore"):  # `_relative` handles what leaves the range of doubles
-        sample_notes = (*_impossible(main), *_few_samples(main), *_noisy(main), *_trending(main))
+    sample_notes = (*_impossible(main), *_few_samples(main), *_noisy(main), *_trending(main))
     counting = [launch for launch in launches if launch.discarded is None]
     device_notes = (
         *_note_heat(counting),
@@ -89,30 +84,32 @@ def assess_quality(
     return (*sample_notes, *device_notes, *_discarded_for_heat(launches))
 
 
-def split_by_launch(metric: Metric) -> tuple[Samples, ...]:
+def split_by_launch(metric: Metric) -> tuple[Sequence[float], ...]:
     """Return the samples of each launch that has any, in order."""
-    samples, launches = np.asarray(metric.samples, dtype=np.float64), np.asarray(metric.launches)
-    return tuple(samples[launches == launch] for launch in dict.fromkeys(metric.launches))
+    by_launch: dict[int, list[float]] = {launch: [] for launch in metric.launches}
+    for launch, sample in zip(metric.launches, metric.samples, strict=True):
+        by_launch[launch].append(sample)
+    return tuple(by_launch.values())
 
 
-def spread(samples: Samples) -> float:
+def spread(samples: Sequence[float]) -> float:
     """Return the robust relative spread: 1.4826 MAD / |median|, for normal samples the coefficient of variation.
 
     Half of the samples may be anything without moving it far (Rousseeuw and Croux, JASA 88, 1993).
     """
-    median = float(np.median(samples))
-    return _relative(1.4826 * float(np.median(np.abs(samples - median))), median)
+    ordered = sorted(samples)
+    return _relative(1.4826 * median_deviation(ordered), median_of_ordered(ordered))
 
 
 def within_launches(metric: Metric) -> float:
     """Return the spread of the iterations, in the median of the launches; 0 where no launch has three samples."""
-    spreads = [spread(samples) for samples in split_by_launch(metric) if samples.size >= _SMALLEST_THIRD]
+    spreads = [spread(samples) for samples in split_by_launch(metric) if len(samples) >= _SMALLEST_THIRD]
     if spreads:
-        return float(np.median(spreads))
-    deviation, median = metric.summary.get("MAD"), metric.summary.get("p50")
-    if metric.samples or deviation is None or median is None:
+        return median(spreads)
+    deviation, center = metric.summary.get("MAD"), metric.summary.get("p50")
+    if metric.samples or deviation is None or center is None:
         return 0.0
-    return _relative(1.4826 * deviation, median)
+    return _relative(1.4826 * deviation, center)
 
 
 def between_launches(metric: Metric) -> float:
@@ -120,11 +117,11 @@ def between_launches(metric: Metric) -> float:
 
     The range grows with the number of launches by chance alone, so of ten and more the outer tenths are left out.
     """
-    medians = sorted(float(np.median(samples)) for samples in split_by_launch(metric))
+    medians = sorted(median(samples) for samples in split_by_launch(metric))
     if len(medians) < 2:
         return 0.0
     outer = len(medians) // 10
-    return _relative(medians[-1 - outer] - medians[outer], float(np.median(medians)))
+    return _relative(medians[-1 - outer] - medians[outer], median_of_ordered(medians))
 
 
 def trend(metric: Metric) -> float:
@@ -132,11 +129,10 @@ def trend(metric: Metric) -> float:
 
     Three quarters of the launches must agree, each by more than the spread of its last third.
     """
-    changes = [_change(samples) for samples in split_by_launch(metric) if samples.size >= 3 * _SMALLEST_THIRD]
+    changes = sorted(_change(samples) for samples in split_by_launch(metric) if len(samples) >= 3 * _SMALLEST_THIRD)
     if not changes:
         return 0.0
-    low, high = np.percentile(changes, [25, 75])
-    change = float(max(low, 0.0) + min(high, 0.0))
+    change = max(quantile(changes, 0.25), 0.0) + min(quantile(changes, 0.75), 0.0)
     return -change if metric.direction is Direction.HIGHER else change
 
 
@@ -271,7 +267,7 @@ def _note_load(launches: Sequence[Launch], cores: int, threads: int | None) -> I
     if not above:
         return
     cpus = next((launch.after.cpus for launch in launches if launch.after and launch.after.cpus), cores)
-    error = _error_by_load(float(np.median(shares_of_others)), cpus, threads)
+    error = _error_by_load(median(shares_of_others), cpus, threads)
     is_doubtful = error != 0.0 and 2 * len(above) > len(shares_of_others)
     yield Note(
         code="busy",
@@ -385,11 +381,11 @@ def _in_launches(indices: Sequence[int], launches: Sequence[Launch]) -> str:
     return f"{len(indices)} of {len(launches)} launch{'es' if len(launches) != 1 else ''}"
 
 
-def _change(samples: Samples) -> float:
-    third = samples.size // 3
+def _change(samples: Sequence[float]) -> float:
+    third = len(samples) // 3
     first, last = samples[:third], samples[-third:]
-    end = float(np.median(last))
-    change = (float(np.median(first)) - end) / abs(end) if end else 0.0
+    end = median(last)
+    change = (median(first) - end) / abs(end) if end else 0.0
     return change if abs(change) > spread(last) else 0.0
 
 

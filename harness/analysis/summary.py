@@ -10,11 +10,9 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from harness.core.metric import Direction, Metric, Observation, convert, direction_of
 from harness.core.note import Note
+from harness.core.order_statistics import median_deviation, quantile
 
 STANDARD: Final = ("mean", "p0", "p10", "p50", "p90", "p100", "stdev", "MAD", "cv", "min", "max", "n")
 """Statistics of every metric: FAI-PEP's set (`benchmark_driver.py`) with the extremes under their usual names, and the
@@ -33,7 +31,7 @@ _DIGITS: Final = 15
 Summary = Mapping[str, float | None]
 
 
-def summarise(samples: Sequence[float] | NDArray[np.float64], names: Sequence[str] = ()) -> dict[str, float | None]:
+def summarise(samples: Sequence[float], names: Sequence[str] = ()) -> dict[str, float | None]:
     """Summarise the samples of one metric, by FAI-PEP's names and definitions.
 
     `pN` interpolates linearly at position (n - 1) N / 100 of the sorted samples; `stdev` is the population's (divided
@@ -50,24 +48,22 @@ def summarise(samples: Sequence[float] | NDArray[np.float64], names: Sequence[st
     Raises:
         ValueError: There is no sample, one is not finite, or a name is unknown.
     """
-    values = np.asarray(samples, dtype=np.float64)
-    if values.size == 0 or not np.isfinite(values).all():
+    if not samples or not all(map(math.isfinite, samples)):
         raise ValueError("a summary needs at least one sample, and finite ones only")
-    percentiles = {name: _percent(name) for name in (*STANDARD, *names) if name not in _NOT_PERCENTILES}
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        ranked = np.percentile(values, list(percentiles.values()))
-        median = np.median(values)
-        mean, stdev = float(values.mean()), float(values.std())
-        statistics = {
-            **dict(zip(percentiles, ranked.tolist(), strict=True)),
-            "mean": mean,
-            "stdev": stdev,
-            "MAD": float(np.median(np.abs(values - median))),
-            "cv": stdev / mean if mean else math.nan,
-            "min": float(values.min()),
-            "max": float(values.max()),
-            "n": float(values.size),
-        }
+    shares = {name: _percent(name) / 100 for name in (*STANDARD, *names) if name not in _NOT_PERCENTILES}
+    ordered = sorted(samples)
+    mean = _mean(ordered)
+    stdev = math.sqrt(_mean([(sample - mean) * (sample - mean) for sample in ordered]))
+    statistics = {
+        **{name: quantile(ordered, share) for name, share in shares.items()},
+        "mean": mean,
+        "stdev": stdev,
+        "MAD": median_deviation(ordered),
+        "cv": stdev / mean if mean else math.nan,
+        "min": ordered[0],
+        "max": ordered[-1],
+        "n": float(len(ordered)),
+    }
     return {name: _finite(statistics[name]) for name in dict.fromkeys((*STANDARD, *names))}
 
 
@@ -206,6 +202,14 @@ def _convert_samples(observation: Observation, unit: str) -> Sequence[float] | N
     samples = [convert(sample, observation.unit, unit) for sample in observation.samples]
     finite = [sample for sample in samples if sample is not None and math.isfinite(sample)]
     return finite if len(finite) == len(samples) else None
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Return the mean, rounded once; NaN where the sum leaves the range of a double."""
+    try:
+        return math.fsum(values) / len(values)
+    except OverflowError:
+        return math.nan
 
 
 def _percent(name: str) -> float:

@@ -20,6 +20,7 @@ from functools import lru_cache
 from typing import Final
 
 from harness.core.metric import LaunchInterval, Metric
+from harness.core.order_statistics import median
 
 CONFIDENCE: Final = 0.95
 _LEVEL: Final = 0.025
@@ -89,12 +90,6 @@ def compute_interval(medians: Sequence[float], center: float, looks: int = 1) ->
     if not (math.isfinite(low) and math.isfinite(high)):
         return None
     return LaunchInterval(low=low, high=high, confidence=CONFIDENCE, launches=len(ranked))
-
-
-def median(samples: Sequence[float]) -> float:
-    """Return the median of at least one sample."""
-    ranked, middle = sorted(samples), len(samples) // 2
-    return ranked[middle] if len(ranked) % 2 else (ranked[middle - 1] + ranked[middle]) / 2
 
 
 @lru_cache(maxsize=256)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Final
 
 from harness.core.metric import Metric
+from harness.core.order_statistics import median_of_ordered, quantile
 
 _POINTS: Final = 60
 """Most samples of one launch that are kept; more dots cannot be distinguished."""
@@ -55,9 +55,9 @@ def _describe_launch(launch: int, samples: Sequence[float]) -> LaunchDistributio
         launch=launch,
         count=len(samples),
         low=ordered[0],
-        p25=_quantile(ordered, 0.25),
-        median=median(ordered),
-        p75=_quantile(ordered, 0.75),
+        p25=quantile(ordered, 0.25),
+        median=median_of_ordered(ordered),
+        p75=quantile(ordered, 0.75),
         high=ordered[-1],
         points=_select_points(samples),
     )
@@ -69,11 +69,3 @@ def _select_points(samples: Sequence[float]) -> tuple[tuple[float, float], ...]:
     stride = max(1, -(-count // _POINTS))
     extremes = (samples.index(min(samples)), samples.index(max(samples)))
     return tuple(((index + 0.5) / count, samples[index]) for index in sorted({*range(0, count, stride), *extremes}))
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    """Interpolate between the neighbours of a rank, as `numpy.quantile` does by default."""
-    rank = share * (len(ordered) - 1)
-    below = int(rank)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (rank - below) * (ordered[above] - ordered[below])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.core.launch_interval import interval_of, median
+from harness.core.launch_interval import interval_of
 from harness.core.metric import Metric, Observation, main_metric
+from harness.core.order_statistics import median
 
 
 def is_precise(launches: Sequence[Sequence[Observation]], precision: float, looks: int) -> bool:

@@ -55,7 +55,7 @@ def test_the_median_of_an_even_number_of_samples_is_interpolated() -> None:
 
 
 def test_requested_percentiles_are_added_under_their_name() -> None:
-    summary = summarise(np.arange(1001.0), ["p99.9", "p25", "mean"])
+    summary = summarise([*map(float, range(1001))], ["p99.9", "p25", "mean"])
     assert summary["p99.9"] == pytest.approx(999.0)
     assert summary["p25"] == 250.0
     assert list(summary)[-2:] == ["p99.9", "p25"]

@@ -97,6 +97,6 @@ def test_a_plan_is_shown_without_numpy_and_without_what_measures(project: Projec
 
 def test_a_run_imports_nothing_that_compares(project: Project, spec: Path) -> None:
     modules = imported(project, "run", "-b", spec)
-    assert third_party(modules) <= COMMAND_LINE | VALUES | {"numpy", "psutil"}
+    assert third_party(modules) <= COMMAND_LINE | VALUES | {"psutil"}
     assert not of(modules, "harness.analysis.compare", "harness.analysis.bisect", "harness.analysis.trend")
     assert not of(modules, "harness.flows.compare", "harness.flows.inspect", "harness.watch")

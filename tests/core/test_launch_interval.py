@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core.launch_interval import compute_interval, interval_of, median, plan_looks
+from harness.core.launch_interval import compute_interval, interval_of, plan_looks
 from harness.core.metric import LaunchInterval, Metric
+from harness.core.order_statistics import median
 
 counts = st.integers(1, 40)
 positive = st.floats(1e-3, 1e9)

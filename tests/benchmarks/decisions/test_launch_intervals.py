@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from harness.core.launch_interval import compute_interval, median, plan_looks
+from harness.core.launch_interval import compute_interval, plan_looks
+from harness.core.order_statistics import median
 from harness.presentation.speeds import APART
 from tests.analysis.compare.recorded_launches import recorded
 from tests.analysis.compare.simulated_launches import MACHINES, Array, Machine, iterations
