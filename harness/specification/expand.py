@@ -12,10 +12,12 @@ from pydantic import JsonValue
 
 from harness.core.app import App
 from harness.core.benchmark import POWER, Benchmark, HostStep, Input, Model, ModelFile, Origin
+from harness.core.examples import DataRequest
 from harness.core.metric import Direction
 from harness.core.placeholders import find_placeholders
 from harness.core.scalars import format_scalar
 from harness.specification.check import ValidParts
+from harness.specification.data import choose_data, make_paths_absolute, read_data
 from harness.specification.document import Findings, join
 from harness.specification.fai_pep import COMMANDS_FRAMEWORK
 from harness.specification.file_format import AppEntry, ModelSection, Test
@@ -129,6 +131,7 @@ class _Expansion:
             converter_args=model.converter.args if model.converter else {},
             log_output=launch.log_output(),
             operators=test.operators or self.context.options.operators,
+            data=self._data(),
             energy=test.energy or metric == POWER,
             meter=test.meter_keys,
             variables={**scope.values, "identifier": identifier},
@@ -140,7 +143,12 @@ class _Expansion:
         self._check_files(benchmark)
         digest = _compute_digest(benchmark, overrides=frozenset(self.context.options.string_map))
         identified = benchmark.model_copy(update={"digest": digest})
-        return make_locations_absolute(identified, self.context.options.root_model_dir, self.context.findings)
+        root, findings = self.context.options.root_model_dir, self.context.findings
+        return make_paths_absolute(make_locations_absolute(identified, root, findings), root, findings)
+
+    def _data(self) -> DataRequest | None:
+        chosen = choose_data(self.test.data, self._section.data, self.pointer)
+        return None if chosen is None else read_data(chosen[0], self._scope, chosen[1])
 
     def _place(self, pointer: str) -> Origin:
         return self.context.findings.document.place(pointer)

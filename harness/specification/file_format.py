@@ -17,6 +17,7 @@ from harness.core.scalars import Scalar
 from harness.specification.sections import (
     Converter,
     Count,
+    Data,
     Dimensions,
     FileEntry,
     Files,
@@ -74,6 +75,7 @@ class ModelSection(Section):
         log_output: Keep the programs' output in the log.
         platform: The platform that its benchmarks require, for example "android".
         app: An installed app that is started instead of a program.
+        data: Data set of the tests that name none.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -102,6 +104,7 @@ class ModelSection(Section):
     log_output: Flag | None = None
     platform: Name | None = None
     app: AppEntry | None = None
+    data: Data | None = None
 
 
 class InputEntry(Section):
@@ -174,6 +177,7 @@ class Test(Section):
         statistics: Further statistics: "mean", "stdev", "MAD", "cv", "min", "max", "n", "p99.9".
         direction: Which direction is better, "lower" or "higher", by metric: {"NET decode_rate": "higher"}.
         operators: Time each operator too. Costs up to 3 % of the latency.
+        data: Data set whose examples outputs are compared for, or the name of its provider: "digits".
         energy: Measure the energy of each launch too, where the device can. The metric "power" implies it.
         cpu_list: CPUs to pin to: a number, "0,2" or "4-7"; 0 or less as a number forbids pinning.
         MKL_NUM_THREADS: That variable; 0 or less leaves it unset.
@@ -218,6 +222,7 @@ class Test(Section):
     statistics: Many[Name] = ()
     direction: dict[Name, Literal["lower", "higher"]] = {}
     operators: bool = False
+    data: Data | None = None
     energy: bool = False
     cpu_list: int | Name | None = Field(None, alias="cpu-list")
     mkl_num_threads: int | None = Field(None, alias="MKL_NUM_THREADS")
@@ -285,5 +290,5 @@ def scalar_members(section: ModelSection | Test) -> Mapping[str, Scalar]:
     }
 
 
-_TEMPLATES = ("command", "arguments", "command_args")
-"""Command lines contain placeholders and are not the value of one."""
+_TEMPLATES = ("command", "arguments", "command_args", "data")
+"""Values that contain placeholders and are not the value of one: command lines, and the name of a data set."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
 from harness.core.benchmark import Benchmark, Export, HostStep, Input, ModelFile, OutputFile
 from harness.core.placeholders import PlaceholderProblem, find_placeholders, substitute, suggest
 from harness.core.scalars import Scalar
 from harness.files.numbers import element_types
+from harness.specification.data import read_data
 from harness.specification.document import Findings, join
+from harness.specification.local_paths import local_path
 from harness.specification.scope import Scope
 from harness.specification.sections import (
     ExportEntry,
@@ -155,6 +155,11 @@ class FileReader:
             seed=entry.seed,
             calibration=entry.calibration,
             options={name: option(name, value) for name, value in entry.options.items()},
+            calibration_data=(
+                None
+                if entry.calibration_data is None
+                else read_data(entry.calibration_data, self.scope, join(pointer, "calibration_data"))
+            ),
         )
 
     def _export_inputs(self, entry: ExportEntry, pointer: str) -> tuple[Input, ...]:
@@ -237,22 +242,7 @@ def _make_absolute(file: ModelFile, folder: Path, root: Path | None, findings: F
     written = file.location
     if written is None or find_placeholders(written) or re.match(r"https?://", written):
         return file
-    path, fault, hint = _local_path(written, folder, root)
+    path, fault, hint = local_path(written, folder, root)
     if fault is not None:
         findings.problems.add(file.origin, f"location {written!r} {fault}", hint)
     return file if path is None else file.model_copy(update={"location": path})
-
-
-def _local_path(written: str, folder: Path, root: Path | None) -> tuple[str | None, str | None, str | None]:
-    """Return the absolute path, or the fault and a hint."""
-    if "\0" in written:
-        return None, "contains a NUL byte", "remove it"
-    if written.startswith("file:///"):
-        return unquote(written.removeprefix("file://")), None, None
-    if "://" in written:
-        return None, "has an unsupported scheme", "use https://, file:///path or a path"
-    if not written.startswith("//"):
-        return os.path.normpath(Path(os.path.realpath(folder)) / written), None, None
-    if root is None:
-        return None, "is relative to the model folder, which is not set", "set it with --root-model-dir"
-    return os.path.normpath(Path(os.path.realpath(root)) / written.lstrip("/")), None, None

@@ -56,6 +56,26 @@ class ExportInput(Section):
     type: Name = "float"
 
 
+class DataEntry(Section):
+    """Data set whose examples are taken.
+
+    Attributes:
+        provider: Name of an installed provider: "random", "files", "images", "digits", ...
+        count: Number of examples; absent means all that the provider has, or its default.
+        seed: Seed of what is random in it.
+        options: The provider's options. Paths are relative to this file.
+    """
+
+    provider: Name
+    count: Count | None = None
+    seed: Annotated[int, Field(ge=0)] = 0
+    options: dict[Name, JsonValue] = {}
+
+
+Data = Name | DataEntry
+"""Data set; a text is the name of its provider."""
+
+
 class ExportEntry(Section):
     """Export of a model file, instead of its location.
 
@@ -66,6 +86,7 @@ class ExportEntry(Section):
         seed: Seed of weights, example inputs and calibration data.
         calibration: Number of calibration batches, for recipes that quantise statically.
         options: Keyword arguments of the definition.
+        calibration_data: Data set to calibrate with, or the name of its provider; absent means random numbers.
     """
 
     definition: Name
@@ -74,6 +95,7 @@ class ExportEntry(Section):
     seed: Annotated[int, Field(ge=0)] = 0
     calibration: Count = 8
     options: dict[str, Scalar] = {}
+    calibration_data: Data | None = None
 
 
 class FileEntry(Section):

@@ -18,6 +18,7 @@ from harness.core.errors import (
     Problem,
     SpecificationError,
 )
+from harness.core.examples import DataRequest
 from harness.core.placeholders import find_placeholders
 from harness.core.protocols import Exporter
 from harness.display.tables import draw_rows, fit_table, print_output, widen
@@ -144,8 +145,17 @@ def show_benchmarks(benchmarks: Sequence[Benchmark], console: Console) -> None:
     for benchmark in benchmarks:
         axes = ", ".join(f"{name}={value}" for name, value in benchmark.axes.items())
         inputs = ", ".join(f"{tensor.name} {'x'.join(map(str, tensor.shape))}" for tensor in benchmark.inputs)
-        rows.append((str(benchmark.id), benchmark.title, benchmark.metric, benchmark.framework, axes, inputs))
-    print_output(draw_rows(("id", "benchmark", "metric", "framework", "matrix", "inputs"), rows), console)
+        data = "" if benchmark.data is None else describe_request(benchmark.data)
+        rows.append((str(benchmark.id), benchmark.title, benchmark.metric, benchmark.framework, axes, inputs, data))
+    columns = ["id", "benchmark", "metric", "framework", "matrix", "inputs", "data"]
+    if not any(row[-1] for row in rows):
+        columns.pop()
+    print_output(draw_rows(columns, [row[: len(columns)] for row in rows]), console)
+
+
+def describe_request(request: DataRequest) -> str:
+    """Return a request for examples in a few words: `images 100`."""
+    return request.provider if request.count is None else f"{request.provider} {request.count}"
 
 
 def _uses(benchmark: Benchmark, name: str) -> bool:

@@ -10,6 +10,8 @@ from harness import plugins
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, ModelFile, Origin
 from harness.core.errors import EnvironmentProblem, ExportFailed, HarnessError, Problem, SpecificationError, UsageError
+from harness.core.examples import DataRequest
+from harness.core.placeholders import suggest
 from harness.core.protocols import Exporter, Framework
 from harness.specification.fai_pep import COMMANDS_FRAMEWORK
 
@@ -88,8 +90,19 @@ def _find_problems(benchmark: Benchmark, framework: Framework | HarnessError, se
         if isinstance(substitute, HarnessError):
             return
         framework = substitute
+    if benchmark.data is not None:
+        yield from _find_data_problems(benchmark.data, benchmark.origin)
     for file in benchmark.required_files():
         yield from _find_export_problems(file, framework)
+        if file.export is not None and file.export.calibration_data is not None:
+            yield from _find_data_problems(file.export.calibration_data, file.origin)
+
+
+def _find_data_problems(request: DataRequest, place: Origin) -> Iterator[Problem]:
+    known = plugins.installed_names("data provider")
+    if request.provider not in known:
+        hint = suggest(request.provider, known) or f"installed: {', '.join(known) or 'none'}"
+        yield make_problem(place, f"no data set `{request.provider}`", hint)
 
 
 def _find_export_problems(file: ModelFile, framework: Framework) -> Iterator[Problem]:
