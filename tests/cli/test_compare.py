@@ -89,6 +89,15 @@ def test_equal_programs_in_different_files_show_no_change(project: Project, spec
     assert done.read()[0]["comparison"]["verdict"] == "no change"
 
 
+def test_a_run_says_that_no_command_starts_the_program(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", observe(5, 6, 7))))
+    program = runner(project, "old")
+    done = project.harness("-b", spec, "--program", program)
+    assert done.code == 0
+    assert f"! --program {program} is not used: no command starts it; write {{program}} where one should" in done.stderr
+    assert "is not used" not in project.harness("-b", spec).stderr
+
+
 def test_programs_that_no_command_starts_are_not_compared(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", observe(5, 6, 7))))
     done = project.harness("compare", "-b", spec, *sides(runner(project, "old"), runner(project, "new", scale=1.2)))

@@ -14,16 +14,15 @@ from harness.analysis.compare.discovery import proven_change
 from harness.analysis.results import build_info
 from harness.builders.records import is_same_runner
 from harness.config.settings import Settings
-from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.comparison import Comparison, Parameters, Verdict
 from harness.core.device import Device
 from harness.core.errors import ExitCode, HarnessError
 from harness.core.layout import layout_notes
 from harness.core.note import Note
-from harness.core.placeholders import find_placeholders
 from harness.core.protocols import Display, OptionReader, Reporter, device_options
 from harness.core.result import Outcome, Report, Result
+from harness.files.programs import RUNNER
 from harness.flows.compare import self_check
 from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
@@ -33,6 +32,7 @@ from harness.flows.compare.reports import build_report, final_changes_of, load_p
 from harness.flows.compare.reproduction import ComparedSides, reproduce_comparison
 from harness.flows.compare.scheduler import RoundRobinScheduler
 from harness.flows.measure.fetching import export, fetch_given, files_exit_code
+from harness.flows.measure.given_programs import starts_any
 from harness.flows.measure.jobs import make_job, report_failure
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, distribute
 from harness.flows.measure.preflight import examine, examine_packages, plan_exit_code
@@ -266,7 +266,9 @@ class ComparisonStages:
         if isinstance(treatment_job, Failure):
             self._report(self._not_run(assignment, treatment_job))
             return None
-        if not self._task.self_check and not _starts_runner(assignment.benchmark, control_job.build):
+        if not self._task.self_check and not starts_any(
+            assignment.benchmark, {RUNNER: Path(RUNNER), **control_job.build.programs}
+        ):
             self._report(self._not_run(assignment, _RUNNER_UNUSED))
             return None
         return ComparisonSubject(
@@ -410,17 +412,6 @@ class ComparisonStages:
             report = report.model_copy(update={"result": result.model_copy(update={"comparison": comparison})})
         with self._lock:
             return self._reporting.report(report)
-
-
-def _starts_runner(benchmark: Benchmark, build: Build) -> bool:
-    """Return whether the commands of a benchmark can start what is compared; the framework's own do."""
-    if not benchmark.commands or benchmark.app is not None:
-        return True
-    text = benchmark.model_dump_json()
-    names = {*build.programs, *(path.name for path in build.programs.values())}
-    return not {*build.programs, "program", "TGTDIR"}.isdisjoint(find_placeholders(text)) or any(
-        name in text for name in names - {"program"}
-    )
 
 
 def _are_same_program(control: Build, treatment: Build) -> bool:

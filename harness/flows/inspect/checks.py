@@ -22,6 +22,7 @@ from harness.core.examples import DataRequest
 from harness.core.placeholders import find_placeholders
 from harness.core.protocols import Exporter
 from harness.display.tables import draw_rows, fit_table, print_output, widen
+from harness.flows.measure.given_programs import describe_unused
 from harness.flows.measure.named_parts import find_problems, load_framework, make_problem, raise_for_problems
 from harness.flows.measure.plan import Assignment, Plan
 from harness.flows.measure.preflight import find_package_problem
@@ -76,7 +77,7 @@ def validate_each(settings: Settings, console: Console) -> None:
 def find_remarks(
     benchmarks: Sequence[Benchmark], settings: Settings, *, builds_runner: bool = False
 ) -> tuple[Problem, ...]:
-    """Find likely mistakes: programs that are not given, command lines for a shell, packages that are not installed.
+    """Find likely mistakes: programs not given or not used, command lines for a shell, packages that are not installed.
 
     Args:
         benchmarks: What to check.
@@ -89,6 +90,9 @@ def find_remarks(
             hint = f"give it with --program PATH, unless framework `{benchmark.framework}` has a runner of its own"
             problem = make_problem(benchmark.origin, "{program} is not given", hint)
             programs.setdefault(problem.file, problem)
+    first = benchmarks[0].origin.file if benchmarks else Path()
+    sentences = () if builds_runner else describe_unused(benchmarks, settings.program)
+    unused = (Problem(first, None, "", sentence) for sentence in sentences)
     shell_words = {
         (problem.file, problem.pointer, problem.message): problem
         for benchmark in benchmarks
@@ -96,7 +100,7 @@ def find_remarks(
     }
     skipped = (make_problem(each.origin, f"skipped: {each.obstacle}", None) for each in benchmarks if each.obstacle)
     packages = _find_missing_packages(benchmarks, settings, needs_runner=not builds_runner)
-    return (*programs.values(), *shell_words.values(), *dict.fromkeys(skipped), *dict.fromkeys(packages))
+    return (*programs.values(), *unused, *shell_words.values(), *dict.fromkeys(skipped), *dict.fromkeys(packages))
 
 
 def _find_missing_packages(

@@ -11,6 +11,7 @@ from harness.core.build import Build
 from harness.core.errors import ExitCode, most_severe
 from harness.core.protocols import Progress, Reporter, app_suffix
 from harness.flows.measure.fetching import export, fetch_given, files_exit_code
+from harness.flows.measure.given_programs import describe_unused
 from harness.flows.measure.jobs import make_jobs, report_failure
 from harness.flows.measure.plan import Builds, Failure, Files, Plan
 from harness.flows.measure.preflight import examine, examine_packages, plan_exit_code
@@ -42,6 +43,9 @@ def run(
     reporting = Reporting(prepare_reporters(settings), progress, listeners, reproduce)
     try:
         needs_runner = side is installed_runner
+        if needs_runner:
+            for sentence in describe_unused(plan.benchmarks, settings.program):
+                progress.warn(f"! {sentence}")
         plan = examine_packages(plan, ModelCache(settings.model_cache), progress, needs_runner=needs_runner)
         plan = examine(plan, progress, apps=not _is_app_given(plan, settings))
         given = fetch_given(plan, settings, progress)

@@ -217,6 +217,25 @@ def test_shell_operators_are_remarked_on_once(write: Write, operator: str) -> No
     assert "remark: " in validated(settings)
 
 
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ({"program": Path("old/run")}, "--program old/run is not used"),
+        ({"tool": Path("old/tool")}, "--program tool=old/tool is not used"),
+        ({"data": Path("old/data"), "nm": Path("x/nm")}, "--program nm=x/nm is not used"),
+    ],
+)
+def test_a_program_that_nothing_uses_is_remarked_on(write: Write, program: dict[str, Path], words: str) -> None:
+    settings = write({}, {**COMMAND, "command": "cat {data}"}, program={"data": Path("data")} | program)
+    (remark,) = checks.find_remarks(load_benchmarks(settings), settings)
+    assert remark.message.startswith(words)
+
+
+def test_a_program_that_is_named_by_its_file_is_used(write: Write) -> None:
+    settings = write({}, {**COMMAND, "command": "{TGTDIR}/run"}, program={"program": Path("old/run")})
+    assert checks.find_remarks(load_benchmarks(settings), settings) == ()
+
+
 def test_quoted_shell_operators_are_ignored(write: Write) -> None:
     settings = write({}, {**COMMAND, "command": "sh -c 'echo a | wc > b'"})
     assert checks.find_remarks(load_benchmarks(settings), settings) == ()
