@@ -52,7 +52,7 @@ TOLERANCES: Final = MappingProxyType(
 Relative: a kernel that adds in another order moves outputs of whole networks in `float32` by up to 7e-6 of the largest
 one (MobileNetV2, EfficientNet-Lite0), and a kernel that silently computes in half precision by 1e-3 and more; 1e-4 lies
 between. That of `float64` lies between its own rounding and that of `float32`. For the half types there is nothing
-coarser to tell apart: some ten and fifteen units of rounding (2**-11 and 2**-9), as of many layers in sequence.
+coarser to tell apart: some twenty units of rounding (2**-11) and a dozen (2**-8), as of many layers in sequence.
 Absolute: the smallest normal number, because processors may flush smaller ones to zero.
 """
 
