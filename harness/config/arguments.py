@@ -168,7 +168,7 @@ def resolve_settings(flags: InspectFlags, files: Sequence[str] = ()) -> Settings
     Raises:
         UsageError: A layer has a key or a value that means nothing.
     """
-    from harness.config import fai_pep_info, layers
+    from harness.config import layers
     from harness.specification.load import default_args
 
     table = installed_options()
@@ -180,6 +180,8 @@ def resolve_settings(flags: InspectFlags, files: Sequence[str] = ()) -> Settings
         if flags.reset_options:
             config.unlink(missing_ok=True)
         if flags.info is not None:
+            from harness.config import fai_pep_info
+
             given = {**fai_pep_info.to_settings(fai_pep_info.read(flags.info)), **given}
     options = {name: value for name, value in given.items() if name not in _NO_OPTIONS}
     if "benchmark_file" in options:  # once: a name is looked up in the file system

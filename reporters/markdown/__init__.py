@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from harness.config.settings import Settings
-from reporters.markdown.page import render
-from reporters.pages import PageReporter, create_page_reporter
+from reporters.pages import PageReporter, ReportedRun, create_page_reporter
 
 
 def create(settings: Settings) -> PageReporter | None:
     """Create the reporter where `--reporter markdown=FILE.md` asks for it."""
-    return create_page_reporter("markdown", settings, render)
+    return create_page_reporter("markdown", settings, _render)
+
+
+def _render(run: ReportedRun) -> str:
+    from reporters.markdown.page import render  # noqa: PLC0415 - only where a page is written
+
+    return render(run)

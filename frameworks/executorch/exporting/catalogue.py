@@ -29,14 +29,20 @@ class CatalogueEntry:
         name: The name as the specification gives it.
         module: The Python module of the function.
         function: The function's name in that module.
-        version: Version of the distribution that offers it as an entry point; None when the request names the function.
+        entry_point: Entry point that offers it; None when the request names the function.
     """
 
     kind: str
     name: str
     module: str
     function: str
-    version: str | None = None
+    entry_point: EntryPoint | None = None
+
+    @property
+    def version(self) -> str | None:
+        """Return the version of the distribution that offers it as an entry point, if one does."""
+        offering = self.entry_point.dist if self.entry_point is not None else None
+        return None if offering is None else offering.version
 
     def load(self) -> Callable[..., object]:
         """Import the module and return the function.
@@ -93,16 +99,16 @@ class Catalogue:
                 hint="name the function itself, as `package.module:function`",
             )
         ((value, entry),) = offers.items()
-        return self._parse(name, value, entry.dist.version if entry.dist else None)
+        return self._parse(name, value, entry)
 
-    def _parse(self, name: str, value: str, version: str | None = None) -> CatalogueEntry:
+    def _parse(self, name: str, value: str, entry_point: EntryPoint | None = None) -> CatalogueEntry:
         parts = _FUNCTION.fullmatch(value)
         if parts is None:
             raise ExportFailed(
                 f"{self.kind} `{value}` does not name a function",
                 hint="write `package.module:function`, in Python's names",
             )
-        return CatalogueEntry(self.kind, name, module=parts[1], function=parts[2], version=version)
+        return CatalogueEntry(self.kind, name, module=parts[1], function=parts[2], entry_point=entry_point)
 
     def _unknown(self, name: str) -> ExportFailed:
         known = self.names()

@@ -14,6 +14,7 @@ import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from types import MappingProxyType
 
 from harness.core.errors import ExportFailed
 from harness.files.distributions import find_version
@@ -62,9 +63,13 @@ def sources(module: str) -> Mapping[str, Path]:
     return files
 
 
+@functools.cache
 def own_sources(module: str) -> Mapping[str, Path]:
-    """List a module of this package and all it imports from this package, by dotted name."""
-    return _follow(module, _locate(module), inside=f"{_PACKAGE}.")
+    """List a module of this package and all it imports from this package, by dotted name.
+
+    The list is made once: what an installed package imports changes with the package. Digests read the files again.
+    """
+    return MappingProxyType(_follow(module, _locate(module), inside=f"{_PACKAGE}."))
 
 
 def user_sources(module: str) -> Mapping[str, Path]:

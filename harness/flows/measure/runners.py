@@ -8,11 +8,8 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from harness.builders.builds import build_commit, build_prebuilt
-from harness.builders.cache import BuildCache
-from harness.builders.recipes import Recipe, find_recipe
-from harness.builders.records import CONTENT
 from harness.core.build import Build
 from harness.core.commit import Commit, PackageSource, Source, label_id
 from harness.core.device import Device
@@ -23,6 +20,10 @@ from harness.core.submodules import SubmoduleSelection
 from harness.files.digests import sha256_of_file
 from harness.files.programs import RUNNER, is_library, prebuilt, select_layout
 from harness.flows.measure.plan import Builds, Failure, Plan, reject_recipe_variant
+
+if TYPE_CHECKING:  # builders are imported where there is something to build
+    from harness.builders.cache import BuildCache
+    from harness.builders.recipes import Recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,8 @@ class GivenRunner:
 
     def __call__(self, target: BuildTarget, progress: Progress) -> Build:
         """Return the programs, under the commit that the user gave them."""
+        from harness.builders.builds import build_prebuilt  # noqa: PLC0415 - see above
+
         reject_recipe_variant(target.device.platform, target.recipe_variant)
         given = self.given
         _reject_unexecutable(given.programs, target)
@@ -155,6 +158,8 @@ class CommitRunner:
         Raises:
             BuildFailed: There is none.
         """
+        from harness.builders.recipes import find_recipe  # noqa: PLC0415 - see above
+
         return find_recipe(
             framework.name,
             platform,
@@ -166,6 +171,8 @@ class CommitRunner:
 
     def __call__(self, target: BuildTarget, progress: Progress) -> Build:
         """Return the runner of the commit, from the cache or built now."""
+        from harness.builders.builds import build_commit  # noqa: PLC0415 - see above
+
         build = build_commit(
             self.source,
             self.commit,
@@ -221,6 +228,8 @@ class LayoutRunner:
 
     def __call__(self, target: BuildTarget, progress: Progress) -> Build:
         """Return the runner in this layout."""
+        from harness.builders.records import CONTENT  # noqa: PLC0415 - see above
+
         build = select_layout(self.side(target, progress), self.number)
         content = sha256_of_file(build.programs[RUNNER])  # what lies beside it is the same for all layouts
         return build.model_copy(update={"flags": {**build.flags, CONTENT: content}})
