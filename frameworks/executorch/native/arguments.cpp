@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 
 #include "failure.h"
 
@@ -12,12 +13,19 @@ const char* const kUsage =
     "usage: runner --model PATH [--method NAME] [--threads N] [--warmup N] [--iter N] [--min-iter N]\n"
     "              [--time-limit SECONDS] [--inputs FILE,...] [--outputs BASE] [--turns] [--operators]\n"
     "              [--etdump FILE] [--openvino-precision f32|bf16|f16]\n"
+    "       runner --model PATH --examples N --inputs FILE,... --outputs BASE [--method NAME] [--threads N]\n"
+    "              [--openvino-precision f32|bf16|f16]\n"
     "\n"
-    "Measures one ExecuTorch program and prints observer lines. python/arguments.py explains every flag.\n";
+    "Measures one ExecuTorch program, or executes it once for each example, and prints observer lines.\n"
+    "python/arguments.py explains every flag.\n";
 
 namespace {
 
 constexpr int64_t kMostThreads = 1024;
+
+// Nothing is measured where examples are executed.
+const char* const kNotWithExamples[] = {
+    "--warmup", "--iter", "--min-iter", "--time-limit", "--operators", "--turns", "--etdump"};
 
 [[noreturn]] void refuse(const std::string& flag, const std::string& text, const std::string& wanted) {
   throw Failure(ExitStatus::kUsage, "argument " + flag + ": '" + text + "' is not " + wanted);
@@ -81,6 +89,7 @@ const std::map<std::string, Setter>& setters() {
       {"--outputs", [](Arguments& a, auto&, auto& text) { a.outputs = text; }},
       {"--openvino-precision",
        [](Arguments& a, auto& flag, auto& text) { a.openvino_precision = openvino_precision(flag, text); }},
+      {"--examples", [](Arguments& a, auto& flag, auto& text) { a.examples = whole(flag, text, 1, kLargest); }},
       {"--etdump", [](Arguments& a, auto&, auto& text) { a.etdump = text; }},
   };
   return table;
@@ -92,6 +101,20 @@ const std::map<std::string, bool Arguments::*>& switches() {
       {"--operators", &Arguments::operators},
   };
   return table;
+}
+
+void check_examples(const Arguments& arguments, const std::set<std::string>& given) {
+  if (!arguments.examples) {
+    return;
+  }
+  for (const char* const flag : kNotWithExamples) {
+    if (given.count(flag) != 0) {
+      throw Failure(ExitStatus::kUsage, std::string("argument --examples: not allowed with ") + flag);
+    }
+  }
+  if (arguments.inputs.empty() || arguments.outputs.empty()) {
+    throw Failure(ExitStatus::kUsage, "argument --examples: needs --inputs and --outputs");
+  }
 }
 
 } // namespace
@@ -110,6 +133,7 @@ int64_t whole(const std::string& flag, const std::string& text, int64_t least, i
 
 Arguments parse_arguments(int argc, const char* const* argv) {
   Arguments arguments;
+  std::set<std::string> given;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--help" || word == "-h") {
@@ -118,6 +142,7 @@ Arguments parse_arguments(int argc, const char* const* argv) {
     }
     const size_t equals = word.find('=');
     const std::string flag = word.substr(0, equals);
+    given.insert(flag);
     if (const auto found = switches().find(flag); found != switches().end()) {
       if (equals != std::string::npos) {
         throw Failure(
@@ -141,6 +166,7 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   if (arguments.model.empty()) {
     throw Failure(ExitStatus::kUsage, "the following arguments are required: --model");
   }
+  check_examples(arguments, given);
   return arguments;
 }
 

@@ -21,6 +21,7 @@ struct Arguments {
   double time_limit_s = 0; // 0: none
   std::vector<std::string> inputs; // empty: every element is one
   std::string outputs; // empty: outputs are not written
+  std::optional<int64_t> examples; // absent: the same inputs each time
   bool turns = false; // iterate on request of standard input
   bool operators = false; // time each operator too
   std::string openvino_precision; // empty: OpenVINO's own choice

@@ -24,16 +24,6 @@ using executorch::runtime::Span;
 using executorch::runtime::Tag;
 using executorch::runtime::TensorInfo;
 
-void check_file(const std::string& file, ExitStatus status) {
-  struct stat found;
-  if (stat(file.c_str(), &found) != 0) {
-    throw Failure(status, "no such file: " + file);
-  }
-  if (!S_ISREG(found.st_mode)) {
-    throw Failure(status, "not a file: " + file);
-  }
-}
-
 void check_method(const Program& program, const std::string& name) {
   std::string others;
   for (size_t i = 0; i < program.num_methods(); ++i) {
@@ -123,6 +113,27 @@ std::vector<uint8_t> read_input(const std::string& file, const TensorInfo& info,
   return bytes;
 }
 
+} // namespace
+
+void check_file(const std::string& file, ExitStatus status) {
+  struct stat found;
+  if (stat(file.c_str(), &found) != 0) {
+    throw Failure(status, "no such file: " + file);
+  }
+  if (!S_ISREG(found.st_mode)) {
+    throw Failure(status, "not a file: " + file);
+  }
+}
+
+void check_input_count(const std::vector<std::string>& files, size_t count) {
+  if (files.size() != count) {
+    throw Failure(
+        ExitStatus::kUsage,
+        "argument --inputs: " + std::to_string(files.size()) + " files given; the method has " +
+            std::to_string(count) + " inputs");
+  }
+}
+
 TensorInfo input_info(const MethodMeta& meta, size_t index) {
   const auto tag = meta.input_tag(index);
   if (!tag.ok() || tag.get() != Tag::Tensor) {
@@ -137,7 +148,14 @@ TensorInfo input_info(const MethodMeta& meta, size_t index) {
   return info.get();
 }
 
-} // namespace
+executorch::aten::Tensor output_tensor(const Method& method, size_t index) {
+  const EValue& output = method.get_output(index);
+  if (!output.isTensor()) {
+    throw Failure(
+        ExitStatus::kNotExecuted, "output " + std::to_string(index) + " is not a tensor and cannot be written");
+  }
+  return output.toTensor();
+}
 
 LoadedMethod::LoadedMethod(const std::string& file, const std::string& method, EventTracer* tracer) {
   map(file);
@@ -207,11 +225,8 @@ void LoadedMethod::give_outputs_memory() {
 Inputs::Inputs(Method& method, const std::vector<std::string>& files) : method_(method) {
   const MethodMeta meta = method.method_meta();
   const size_t count = meta.num_inputs();
-  if (!files.empty() && files.size() != count) {
-    throw Failure(
-        ExitStatus::kUsage,
-        "argument --inputs: " + std::to_string(files.size()) + " files given; the method has " +
-            std::to_string(count) + " inputs");
+  if (!files.empty()) {
+    check_input_count(files, count);
   }
   for (size_t i = 0; i < count; ++i) {
     const TensorInfo info = input_info(meta, i);
@@ -245,13 +260,9 @@ void Inputs::set(const std::vector<size_t>& indices) {
 
 void write_outputs(const Method& method, const std::string& base) {
   for (size_t i = 0; i < method.outputs_size(); ++i) {
-    const EValue& output = method.get_output(i);
-    if (!output.isTensor()) {
-      throw Failure(ExitStatus::kNotExecuted, "output " + std::to_string(i) + " is not a tensor and cannot be written");
-    }
+    const auto tensor = output_tensor(method, i);
     const std::string file = base + "-" + std::to_string(i) + ".bin";
     std::ofstream stream(file, std::ios::binary | std::ios::trunc);
-    const auto tensor = output.toTensor();
     stream.write(static_cast<const char*>(tensor.const_data_ptr()), static_cast<std::streamsize>(tensor.nbytes()));
     if (!stream.flush()) {
       throw Failure(ExitStatus::kNotExecuted, "cannot write " + file);

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "failure.h"
+
 namespace runner {
 
 // One method of one file. Immovable: the runtime keeps pointers into it.
@@ -47,14 +49,31 @@ class LoadedMethod final {
   std::optional<executorch::runtime::Method> method_;
 };
 
+// Throws a Failure with this status where there is no such file.
+void check_file(const std::string& file, ExitStatus status);
+
+// Throws Failure(kUsage) where --inputs has another number of files than the method has inputs.
+void check_input_count(const std::vector<std::string>& files, size_t count);
+
+// Describes an input. Throws Failure(kNotLoaded) where it is not a tensor.
+executorch::runtime::TensorInfo input_info(const executorch::runtime::MethodMeta& meta, size_t index);
+
+// An output of the last execution. Throws Failure(kNotExecuted) where it is not a tensor.
+executorch::aten::Tensor output_tensor(const executorch::runtime::Method& method, size_t index);
+
 // The inputs of a method: from raw little-endian files in the input's own memory layout, or ones.
 class Inputs final {
  public:
   // Throws Failure(kUsage) where the files do not fit the method, naming file, expected and actual bytes.
   Inputs(executorch::runtime::Method& method, const std::vector<std::string>& files);
 
-  // Hands over every input. Needed once.
+  // Hands over every input. Needed once, and when their bytes were changed.
   void set_all();
+
+  // The memory of an input, in its own layout.
+  std::vector<uint8_t>& bytes(size_t index) {
+    return bytes_[index];
+  }
 
   // Hands over the inputs that executing may have overwritten. Needed before each further execution: the memory of
   // a planned input is free for intermediate values as soon as the input was last read.

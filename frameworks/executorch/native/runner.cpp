@@ -12,6 +12,7 @@
 
 #include "arguments.h"
 #include "etdump.h"
+#include "examples.h"
 #include "failure.h"
 #include "machine.h"
 #include "measure.h"
@@ -113,6 +114,36 @@ void print_openvino(const std::vector<OpenVinoModel>& models) {
   }
 }
 
+// What both kinds of launches tell of themselves.
+void print_launch(const std::vector<OpenVinoModel>& openvino) {
+  print_text("runtime", "executorch " EXECUTORCH_VERSION " native");
+#if defined(HARNESS_FOREIGN_LIBC) // the device has another one, which its apps use
+  print_text("libc", (std::string("glibc ") + gnu_get_libc_version()).c_str());
+#endif
+  print_openvino(openvino);
+}
+
+void flush_output() {
+  if (std::fflush(stdout) != 0) {
+    throw Failure(ExitStatus::kNotExecuted, "cannot write to standard output");
+  }
+}
+
+void execute_examples(const Arguments& arguments) {
+  const int64_t threads = use_threads(arguments.threads);
+  set_openvino({arguments.threads, arguments.openvino_precision});
+  LoadedMethod loaded(arguments.model, arguments.method);
+  const auto& openvino = openvino_models();
+  const std::vector<std::string> outputs = run_examples(loaded.method(), arguments);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    print_text(("output_" + std::to_string(i)).c_str(), outputs[i].c_str());
+  }
+  print_number("RUN", "examples_done", "", *arguments.examples);
+  print_number("RUN", "threads", "", threads);
+  print_launch(openvino);
+  flush_output();
+}
+
 void run(const Arguments& arguments) {
   OperatorTimes times;
   OperatorTimes* const operators = arguments.operators ? &times : nullptr;
@@ -146,20 +177,14 @@ void run(const Arguments& arguments) {
   print_number("RUN", "threads", "", threads);
   print_number("RUN", "warmup_done", "", measurement.warmup_done);
   print_number("RUN", "iterations_done", "", static_cast<int64_t>(measurement.samples.size()));
-  print_text("runtime", "executorch " EXECUTORCH_VERSION " native");
-#if defined(HARNESS_FOREIGN_LIBC) // the device has another one, which its apps use
-  print_text("libc", (std::string("glibc ") + gnu_get_libc_version()).c_str());
-#endif
-  print_openvino(openvino);
+  print_launch(openvino);
   if (measurement.stopped_by_time_limit) {
     print_text("stopped_early", "time_limit");
   }
   if (operators != nullptr) {
     print_operators(operators->operators());
   }
-  if (std::fflush(stdout) != 0) {
-    throw Failure(ExitStatus::kNotExecuted, "cannot write to standard output");
-  }
+  flush_output();
 }
 
 int fail(ExitStatus status, const char* sentence) {
@@ -180,7 +205,7 @@ int main(int argc, char** argv) {
       return 0;
     }
     listen_to_runtime();
-    run(arguments);
+    arguments.examples ? execute_examples(arguments) : run(arguments);
     return 0;
   } catch (const Failure& failure) {
     return fail(failure.status(), failure.what());

@@ -43,5 +43,16 @@ OpenVINO the number of `--threads`.
 Inputs are raw little-endian files in the input's own memory layout; without `--inputs` every element of every input
 is one, as in upstream's `executor_runner` (a one is a valid index, token and mask, which noise is not).
 
+With `--examples N` nothing is measured. Each file of `--inputs` has one input of N examples, each file of outputs one
+output of them, one after the other: raw little-endian numbers in row-major order, whatever the layout of the program's
+own tensor. Examples are read, executed once and written one at a time; a program with state of its own meets them in
+this order. Then these lines are printed:
+
+* `RUN output_0`, `RUN output_1`, ...: texts such as `float32 [1, 1000] dim_order [0, 1]`, of one example. `dim_order`
+  is the layout that the tensor had in memory.
+* `RUN examples_done`, `RUN threads`, `RUN runtime`, and those of OpenVINO.
+
+An output that is no tensor, or whose type or shape differs between examples, is a failure.
+
 Failures are one sentence, the last line of standard error; the exit status is one of `failure.ExitStatus`.
 """

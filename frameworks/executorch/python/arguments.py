@@ -13,6 +13,8 @@ from frameworks.executorch.python.failure import ExitStatus, RunnerFailure
 
 LARGEST = 1_000_000_000
 _MOST_THREADS = 1024
+_NOT_WITH_EXAMPLES = ("--warmup", "--iter", "--min-iter", "--time-limit", "--operators", "--turns")
+"""Nothing is measured where examples are executed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class Arguments:
         outputs: Write the outputs to `OUTPUTS-0.bin`, ...; empty means nowhere.
         turns: Iterate on request of standard input.
         operators: Time each operator too.
+        examples: Number of examples to execute once each; None measures instead.
     """
 
     model: Path
@@ -44,6 +47,7 @@ class Arguments:
     outputs: str
     turns: bool = False
     operators: bool = False
+    examples: int | None = None
 
 
 def parse_arguments(argv: Sequence[str]) -> Arguments:
@@ -57,6 +61,8 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         raise RunnerFailure(ExitStatus.USAGE, f"unknown argument {rest[0]}")
     if values.model is None:
         raise RunnerFailure(ExitStatus.USAGE, "the following arguments are required: --model")
+    if values.examples is not None:
+        _check_examples(argv, complete=bool(values.inputs and values.outputs))
     return Arguments(
         model=values.model,
         method=values.method,
@@ -69,7 +75,17 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         outputs=values.outputs,
         turns=values.turns,
         operators=values.operators,
+        examples=values.examples,
     )
+
+
+def _check_examples(argv: Sequence[str], *, complete: bool) -> None:
+    given = {word.partition("=")[0] for word in argv}
+    for flag in _NOT_WITH_EXAMPLES:
+        if flag in given:
+            raise RunnerFailure(ExitStatus.USAGE, f"argument --examples: not allowed with {flag}")
+    if not complete:
+        raise RunnerFailure(ExitStatus.USAGE, "argument --examples: needs --inputs and --outputs")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -89,6 +105,7 @@ def _parser() -> _Parser:
     add("--time-limit", type=_seconds, default=0.0, help="stop iterating after so many seconds; 0 is no limit")
     add("--inputs", type=_files, default=(), help="raw files with commas between them, one for each input")
     add("--outputs", default="", help="write the outputs to OUTPUTS-0.bin, OUTPUTS-1.bin, ...")
+    add("--examples", type=whole(1, LARGEST), help="execute so many examples of --inputs once each; measure nothing")
     add("--operators", action="store_true", help="time each operator too")
     add("--turns", action="store_true", help="iterate when standard input says so, instead of --iter times")
     return parser

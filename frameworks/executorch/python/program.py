@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from frameworks.executorch.python.extension import Method, MethodMeta, Program, Runtime
+from frameworks.executorch.python.extension import Method, MethodMeta, Program, Runtime, TensorInfo
 from frameworks.executorch.python.failure import ExitStatus, RunnerFailure, explain_failures
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def load_method(runtime: Runtime, model: Path, name: str, log: io.StringIO) -> t
     Raises:
         RunnerFailure: It cannot be loaded.
     """
-    _check_file(model, ExitStatus.NOT_LOADED)
+    check_file(model, ExitStatus.NOT_LOADED)
     unreadable = f"{model} is not an ExecuTorch program, or is of a version this runtime cannot read"
     with model.open("rb") as stream:
         identifier = stream.read(8)[4:]
@@ -45,25 +45,43 @@ def make_inputs(meta: MethodMeta, files: Sequence[Path]) -> list[torch.Tensor]:
         RunnerFailure: Files do not fit the method, naming file, expected and actual bytes.
     """
     count = meta.num_inputs()
-    if files and len(files) != count:
-        raise RunnerFailure(
-            ExitStatus.USAGE, f"argument --inputs: {len(files)} files given; the method has {count} inputs"
-        )
+    if files:
+        check_input_count(files, count)
     return [_make_input(meta, index, files[index] if files else None) for index in range(count)]
 
 
-def _make_input(meta: MethodMeta, index: int, file: Path | None) -> torch.Tensor:
-    import torch  # noqa: PLC0415 - imported by load_runtime
+def check_input_count(files: Sequence[Path], count: int) -> None:
+    """Check that there is a file for each input of the method.
 
+    Raises:
+        RunnerFailure: There are more, or fewer.
+    """
+    if len(files) != count:
+        sentence = f"argument --inputs: {len(files)} files given; the method has {count} inputs"
+        raise RunnerFailure(ExitStatus.USAGE, sentence)
+
+
+def describe_input(meta: MethodMeta, index: int) -> tuple[TensorInfo, torch.dtype]:
+    """Return the description of an input, and its type.
+
+    Raises:
+        RunnerFailure: It is not a tensor, or of a type that cannot be fed.
+    """
     try:
         info = meta.input_tensor_meta(index)
     except IndexError as error:
         sentence = f"input {index} of the method is not a tensor; the runner feeds tensors only"
         raise RunnerFailure(ExitStatus.NOT_LOADED, sentence) from error
-    dtype = _dtype(info.dtype(), index)
+    return info, _dtype(info.dtype(), index)
+
+
+def _make_input(meta: MethodMeta, index: int, file: Path | None) -> torch.Tensor:
+    import torch  # noqa: PLC0415 - imported by load_runtime
+
+    info, dtype = describe_input(meta, index)
     if file is None:
         return torch.ones(info.sizes(), dtype=dtype)
-    _check_file(file, ExitStatus.USAGE)
+    check_file(file, ExitStatus.USAGE)
     content = file.read_bytes()
     if len(content) != info.nbytes():
         sentence = f"{file} has {len(content)} bytes; input {index} of the method needs {info.nbytes()}"
@@ -94,9 +112,7 @@ def write_outputs(outputs: Sequence[object], base: str) -> None:
     """
     import torch  # noqa: PLC0415 - imported by load_runtime
 
-    for index, output in enumerate(outputs):
-        if not isinstance(output, torch.Tensor):
-            raise RunnerFailure(ExitStatus.NOT_EXECUTED, f"output {index} is not a tensor and cannot be written")
+    for index, output in enumerate(map(check_output, range(len(outputs)), outputs)):
         file = Path(f"{base}-{index}.bin")
         stored = torch.empty(0, dtype=torch.uint8).set_(output.untyped_storage())
         try:
@@ -105,7 +121,25 @@ def write_outputs(outputs: Sequence[object], base: str) -> None:
             raise RunnerFailure(ExitStatus.NOT_EXECUTED, f"cannot write {file}") from error
 
 
-def _check_file(path: Path, status: ExitStatus) -> None:
+def check_output(index: int, output: object) -> torch.Tensor:
+    """Return an output of the method.
+
+    Raises:
+        RunnerFailure: It is not a tensor.
+    """
+    import torch  # noqa: PLC0415 - imported by load_runtime
+
+    if not isinstance(output, torch.Tensor):
+        raise RunnerFailure(ExitStatus.NOT_EXECUTED, f"output {index} is not a tensor and cannot be written")
+    return output
+
+
+def check_file(path: Path, status: ExitStatus) -> None:
+    """Check that there is a file.
+
+    Raises:
+        RunnerFailure: There is none, with this status.
+    """
     if not path.exists():
         raise RunnerFailure(status, f"no such file: {path}")
     if not path.is_file():

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from frameworks.executorch.python.arguments import Arguments, parse_arguments
+from frameworks.executorch.python.examples import run_examples
 from frameworks.executorch.python.extension import load_runtime, set_threads
 from frameworks.executorch.python.failure import ExitStatus, RunnerFailure, explain_failures
 from frameworks.executorch.python.machine import is_mapped, memory_bytes
@@ -48,14 +49,31 @@ def main(argv: Sequence[str]) -> ExitStatus:
     try:
         arguments = parse_arguments(argv)
         with contextlib.redirect_stderr(log):  # where the extension sends the runtime's log
-            result = run(arguments, log)
+            lines = list(
+                execute_examples(arguments, log) if arguments.examples else observer_lines(run(arguments, log))
+            )
     except RunnerFailure as failure:
         sys.stderr.write(log.getvalue())
         print(f"error: {failure}", file=sys.stderr)
         return failure.status
     sys.stderr.write(log.getvalue())
-    print("\n".join(observer_lines(result)), flush=True)
+    print("\n".join(lines), flush=True)
     return ExitStatus.OK
+
+
+def execute_examples(arguments: Arguments, log: io.StringIO) -> Iterator[str]:
+    """Execute examples, and yield what is printed of them. Arguments and errors as for `run`."""
+    runtime = load_runtime()
+    threads = set_threads(runtime, arguments.threads)
+    log.truncate(log.seek(0))
+    program, method = load_method(runtime, arguments.model, arguments.method, log)
+    outputs = run_examples(method, arguments, log)
+    del method, program  # in this order
+    for index, description in enumerate(outputs):
+        yield _text(f"output_{index}", description)
+    yield _number("RUN", "examples_done", "", arguments.examples or 0)
+    yield _number("RUN", "threads", "", threads)
+    yield from _launch_lines(openvino=is_mapped("libopenvino_c.so"))
 
 
 def run(arguments: Arguments, log: io.StringIO) -> Run:
@@ -109,13 +127,18 @@ def observer_lines(result: Run) -> Iterator[str]:
     yield _number("RUN", "threads", "", result.threads)
     yield _number("RUN", "warmup_done", "", measurement.warmup_done)
     yield _number("RUN", "iterations_done", "", len(measurement.wall_ns))
-    yield _text("runtime", f"executorch {metadata.version('executorch')} python")
-    if result.openvino:
-        yield _text("openvino_precision", "unknown")
+    yield from _launch_lines(openvino=result.openvino)
     if measurement.stopped_by_time_limit:
         yield _text("stopped_early", "time_limit")
     if result.operators:
         yield _text("operators_unavailable", "the Python runner cannot time them")
+
+
+def _launch_lines(*, openvino: bool) -> Iterator[str]:
+    """Yield what both kinds of launches tell of themselves."""
+    yield _text("runtime", f"executorch {metadata.version('executorch')} python")
+    if openvino:
+        yield _text("openvino_precision", "unknown")
 
 
 def _number(kind: str, metric: str, unit: str, value: int) -> str:
