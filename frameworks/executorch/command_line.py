@@ -9,6 +9,7 @@ from harness.core.benchmark import Benchmark
 from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed
 from harness.core.placeholders import PlaceholderProblem, substitute
+from harness.core.protocols import StagedExamples
 
 _DEFAULT_WARMUP = 10
 _DEFAULT_ITERATIONS = 50
@@ -38,14 +39,40 @@ def compose(benchmark: Benchmark, files: Mapping[str, str], variables: Mapping[s
     if benchmark.time_limit_s is not None:
         # The rest of the limit may be zero, which would mean no limit.
         argv += ["--time-limit", f"{max(benchmark.time_limit_s, 0.001):.3f}"]
-    if benchmark.threads is not None:
-        argv += ["--threads", str(benchmark.threads)]
+    argv += _threads(benchmark)
     if benchmark.input_files:
         argv += ["--inputs", ",".join(files[file.key] for file in benchmark.input_files)]
     if benchmark.output_files:
         argv += ["--outputs", outputs_base(benchmark, files)]
     if benchmark.operators:
         argv.append("--operators")
+    return _command(benchmark, files, argv, variables)
+
+
+def compose_examples(
+    benchmark: Benchmark,
+    files: Mapping[str, str],
+    examples: StagedExamples,
+    variables: Mapping[str, str] | None = None,
+) -> Command:
+    """Compose the command line that executes each example once. Arguments and errors as of `compose`."""
+    if "program" not in files:
+        raise BenchmarkFailed("the build has no runner", hint="give one: --program program=PATH")
+    argv = [
+        files["program"],
+        *("--model", files[model_key(benchmark)]),
+        *("--examples", str(examples.count)),
+        *("--inputs", ",".join(examples.inputs)),
+        *("--outputs", examples.outputs),
+        *_threads(benchmark),
+    ]
+    return _command(benchmark, files, argv, variables)
+
+
+def _command(
+    benchmark: Benchmark, files: Mapping[str, str], argv: list[str], variables: Mapping[str, str] | None
+) -> Command:
+    """Add what decides how a program is executed, whether it is measured or not."""
     if "method" in benchmark.variables:
         argv += ["--method", benchmark.variables["method"]]
     if "openvino_precision" in benchmark.variables:
@@ -57,6 +84,10 @@ def compose(benchmark: Benchmark, files: Mapping[str, str], variables: Mapping[s
         threads=benchmark.threads,
         cpus=benchmark.cpus,
     )
+
+
+def _threads(benchmark: Benchmark) -> tuple[str, ...]:
+    return () if benchmark.threads is None else ("--threads", str(benchmark.threads))
 
 
 def interleaved_command(command: Command) -> Command:

@@ -20,6 +20,7 @@ from harness.core.commit import short_id
 from harness.core.errors import BenchmarkUnsupported
 from harness.core.metric import Observation
 from harness.core.note import Note
+from harness.core.protocols import StagedExamples
 
 NAME: Final = "executor_runner"
 """Value of the build's flag `runner`, as the recipe sets it; `runner_flags` lists its flags, separated by spaces."""
@@ -60,6 +61,22 @@ def compose(benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Com
         flags["inputs"] = ",".join(files[file.key] for file in benchmark.input_files)
     if benchmark.output_files:
         flags["output_file"] = command_line.outputs_base(benchmark, files)
+    return _command(benchmark, build, files, flags)
+
+
+def compose_example(benchmark: Benchmark, build: Build, files: Mapping[str, str], examples: StagedExamples) -> Command:
+    """Compose the command line that executes a single example once. Arguments and errors as of `compose`."""
+    flags = {
+        "model_path": files[command_line.model_key(benchmark)],
+        "num_executions": "1",
+        "cpu_threads": str(benchmark.threads or 1),
+        "inputs": ",".join(examples.inputs),
+        "output_file": examples.outputs,
+    }
+    return _command(benchmark, build, files, flags)
+
+
+def _command(benchmark: Benchmark, build: Build, files: Mapping[str, str], flags: dict[str, str]) -> Command:
     if "method" in benchmark.variables:
         flags["method_name"] = benchmark.variables["method"]
     known = flags_of(build) or frozenset()

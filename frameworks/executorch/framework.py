@@ -9,6 +9,7 @@ from pathlib import Path
 from frameworks.executorch import (
     build_options,
     command_line,
+    examples_run,
     executor_runner,
     identification,
     minibench,
@@ -27,19 +28,20 @@ from harness.core.cached_files import CachedFile, ExportReport
 from harness.core.command import Command, Completed
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem
-from harness.core.examples import Stage
+from harness.core.examples import Stage, TensorInfo
+from harness.core.measurement import Job
 from harness.core.metric import Metric, Observation
 from harness.core.note import Note
 from harness.core.program_graph import OperatorIdentity
-from harness.core.protocols import Finding, Progress, Task
+from harness.core.protocols import Finding, Progress, StagedExamples, Task
 
 
 class ExecuTorch:
     """Framework plug-in.
 
     Implements `Framework`, `StepParser`, `Interleavable`, `Exporter`, `RunnerSources`, `OptionReader`,
-    `LayoutLinking`, `OperatorIdentification`, `PackageChecking`, `ReferenceMaking` and `Diagnosable` of
-    `harness.core.protocols`.
+    `LayoutLinking`, `OperatorIdentification`, `PackageChecking`, `ReferenceMaking`, `ExampleRunning` and
+    `Diagnosable` of `harness.core.protocols`.
     """
 
     name = "executorch"
@@ -85,6 +87,20 @@ class ExecuTorch:
         parsed, problems = parse_files(completed, benchmark)
         observations += parsed
         return observations, (*notes, *problems, *note_launch(observations, benchmark))
+
+    def examples_per_launch(self, build: Build) -> int | None:
+        """Return one for upstream's `executor_runner`; our runners take any number."""
+        return examples_run.examples_per_launch(build)
+
+    def examples_command(
+        self, benchmark: Benchmark, build: Build, files: Mapping[str, str], examples: StagedExamples
+    ) -> Command:
+        """Compose the command line that executes each example once."""
+        return examples_run.compose(benchmark, build, files, examples)
+
+    def parse_outputs(self, completed: Completed, job: Job) -> Sequence[TensorInfo]:
+        """Parse the observer lines that describe outputs, or read the description of those in the program's file."""
+        return examples_run.parse_outputs(completed, job)
 
     def parse_step(
         self, completed: Sequence[Completed], benchmark: Benchmark

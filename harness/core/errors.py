@@ -6,7 +6,8 @@
     ├── EnvironmentProblem          3   a tool, a device, a lock, a disk
     │   ├── BuildFailed             3   no runner could be made
     │   ├── DeliveryFailed          3   a notification could not be delivered
-    │   └── DeviceLost              3   the device went away while it was held
+    │   ├── DeviceLost              3   the device went away while it was held
+    │   └── OutOfSpace              3   the device has no room for the files of a benchmark
     ├── BenchmarkFailed             4   this benchmark has no numbers; the others go on
     │   ├── FileUnavailable         4   a model file cannot be fetched, or is not what the specification promises
     │   ├── DataUnavailable         4   examples cannot be made or read
@@ -149,6 +150,10 @@ class DeliveryFailed(EnvironmentProblem):
 
 class DeviceLost(EnvironmentProblem):
     """A device that was held is no longer there."""
+
+
+class OutOfSpace(EnvironmentProblem):
+    """A device that has no room for the files of a benchmark."""
 
 
 class BenchmarkFailed(HarnessError):

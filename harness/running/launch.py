@@ -102,7 +102,7 @@ def record_launch(
         after: The device's state after the last.
     """
     last = completed[-1]
-    outcome, reason = _outcome_of(last)
+    outcome, reason = outcome_of_program(last)
     env, padding = separate_padding(last.command.env)
     launched = Launch(
         index=index,
@@ -177,7 +177,8 @@ def _app_arguments(line: str, words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(word.removeprefix("--") if place % 2 == 0 else word for place, word in enumerate(words))
 
 
-def _outcome_of(last: Completed) -> tuple[Outcome, str | None]:
+def outcome_of_program(last: Completed) -> tuple[Outcome, str | None]:
+    """Return how a program ended, and why where it is not ok."""
     if last.ok:
         return Outcome.OK, None
     reason = f"the program {last.describe()}"

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from harness.core.benchmark import Benchmark
 from harness.core.errors import DeviceLost
 from harness.core.note import Note
-from harness.core.protocols import Reconnectable
+from harness.core.protocols import Reconnectable, Session
 from harness.core.result import Outcome
 from harness.running.launcher import Launcher, ObservedLaunch
 
@@ -25,6 +25,20 @@ _MOST_THROTTLED: Final = 3
 """A launch that heats the device by itself stays hot; then its numbers are kept, and reported with a doubt."""
 
 
+class Restageable(Protocol):
+    """Launches that have files on a device."""
+
+    @property
+    def session(self) -> Session:
+        """The locked device."""
+
+    def stage_again(self) -> None:
+        """Stage everything again before the next launch."""
+
+    def note(self, note: Note) -> None:
+        """Keep something that a reader of the results must know."""
+
+
 class RetryPolicy:
     """Policy that goes on after a device was lost, when it comes back.
 
@@ -32,7 +46,7 @@ class RetryPolicy:
         launchers: All that have files on the device.
     """
 
-    def __init__(self, launchers: Sequence[Launcher]) -> None:
+    def __init__(self, launchers: Sequence[Restageable]) -> None:
         self._launchers = launchers
         self._left = _MOST_RECONNECTS
 

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from harness import shell
 from harness.core.benchmark import Benchmark, HostStep, ModelFile
@@ -71,11 +72,19 @@ def find_made_files(benchmark: Benchmark, names: PlaceholderValues) -> dict[str,
     return {file.key: find_made_file(file, names) for file in wanted}
 
 
-def stage(job: Job, made: Mapping[str, CachedFile], session: Session) -> Staged:
+def stage(
+    job: Job, made: Mapping[str, CachedFile], session: Session, further: Mapping[str, Path] = MappingProxyType({})
+) -> Staged:
     """Stage every file of a job in a fresh folder on the device.
 
+    Args:
+        job: The job.
+        made: Files that steps on the host made, by key.
+        session: The locked device.
+        further: Further files by name.
+
     Returns:
-        The folder, with files by key.
+        The folder, with files by key, and further ones by name.
 
     Raises:
         BenchmarkFailed: Two different files have one name.
@@ -90,8 +99,10 @@ def stage(job: Job, made: Mapping[str, CachedFile], session: Session) -> Staged:
                 f"{{{first}}} and {{{file.key}}} are different files with the same name {file.filename}",
                 hint="give one of them another `filename`",
             )
-    staged = session.stage({name: files[key].path for name, key in by_name.items()}, job.build.programs)
-    return replace(staged, files={file.key: staged.files[file.filename] for file in wanted})
+    own = {name: files[key].path for name, key in by_name.items()}
+    staged = session.stage({**own, **further}, job.build.programs)
+    by_key = {file.key: staged.files[file.filename] for file in wanted}
+    return replace(staged, files={**by_key, **{name: staged.files[name] for name in further}})
 
 
 def find_made_file(file: ModelFile, names: PlaceholderValues) -> CachedFile:

@@ -6,8 +6,8 @@
     def test_my_platform_keeps_the_contract(check: Check, tmp_path: Path) -> None:
         check(CASE, tmp_path)
 
-A check passes silently or raises `ContractBroken`. Those of interactive programs pass where sessions are not
-`Interactive`.
+A check passes silently or raises `ContractBroken`. Those of capabilities, such as interactive programs, pass where
+sessions do not have them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.core.command import Command, Completed
-from harness.core.protocols import Interactive, Platform, Session
+from harness.core.protocols import Interactive, Platform, Releasing, Session
 from harness.testing.contract import ContractBroken, expect
 from harness.testing.progress import RecordedProgress
 
@@ -170,6 +170,25 @@ def every_benchmark_has_a_fresh_folder(case: PlatformCase, folder: Path) -> None
     del folder
 
 
+def released_folders_are_gone_and_others_stay(case: PlatformCase, folder: Path) -> None:
+    """What a session releases is removed, other files are still there, and the same file can be staged again."""
+    (folder / "chunk").write_bytes(bytes(1000))
+    (folder / "model").write_bytes(bytes(range(256)))
+    files = {"chunk": folder / "chunk", "model": folder / "model"}
+    with case.session() as session:
+        if not isinstance(session, Releasing):
+            return
+        first, second = session.stage(files, {}), session.stage({"model": folder / "model"}, {})
+        session.run(case.script('echo output > "$1"', f"{first.folder}/output"))
+        session.release(first, ["chunk"])
+        for path in (first.files["chunk"], first.files["model"], f"{first.folder}/output"):
+            expect(_size(case, session, path) < 0, f"{path} was released and is still there")
+        expect(_size(case, session, second.files["model"]) == 256, "a file of another folder went away")
+        third = session.stage(files, {})
+        expect(_size(case, session, third.files["chunk"]) == 1000, "a released file cannot be staged again")
+        expect(_size(case, session, third.files["model"]) == 256, "a kept file cannot be staged again")
+
+
 def pulling_moves_whole_files(case: PlatformCase, folder: Path) -> None:
     """A pulled file arrives complete and is removed on the device; a missing one is an error and leaves nothing."""
     with case.session() as session:
@@ -311,6 +330,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     environment_variables_do_not_leak,
     staged_files_arrive_and_programs_start,
     every_benchmark_has_a_fresh_folder,
+    released_folders_are_gone_and_others_stay,
     pulling_moves_whole_files,
     long_output_arrives_complete,
     device_state_is_read,

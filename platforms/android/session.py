@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -54,7 +54,7 @@ class PreparedPhone:
 
 
 class AndroidSession:
-    """A session on a phone (`Session`, `Gated`, `Reconnectable` and `Interactive` of `harness.core.protocols`).
+    """A session on a phone (`Session`, `Gated`, `Reconnectable`, `Releasing` and `Interactive` of the protocols).
 
     Args:
         phone: The phone, locked.
@@ -149,6 +149,15 @@ class AndroidSession:
         if result.exit_code:
             local.unlink(missing_ok=True)
             raise workdir_error(self._phone.name, remote, result)
+
+    def release(self, staged: Staged, names: Collection[str]) -> None:
+        """Remove a folder, and named files of it from the phone's store.
+
+        Raises:
+            DeviceLost: The phone became unreachable.
+            EnvironmentProblem: The phone does not remove them.
+        """
+        self._store.release(staged.folder, [staged.files[name] for name in names])
 
     def state(self) -> DeviceState:
         """Return the phone's state now, or as it was a moment ago when another answer included it."""

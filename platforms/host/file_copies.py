@@ -57,6 +57,18 @@ class FileCopies:
         link.symlink_to(target)
         self._links[link] = target
 
+    def release(self, link: Path, *, keep_copy: bool) -> None:
+        """Remove a link, and the copy that it leads to unless that is to be kept, or another link needs it."""
+        target = self._links.pop(link, None)
+        link.unlink(missing_ok=True)
+        if keep_copy or target is None or target in self._links.values():
+            return
+        for source, provided in list(self._provided.items()):
+            if provided.path == target:
+                del self._provided[source]
+        if target.parent == self._folder:
+            target.unlink(missing_ok=True)
+
     def check(self, program_end: str) -> None:
         """Check that no provided file has changed. One that has is not used again.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple, Self
@@ -14,7 +15,7 @@ from typing import Final, NamedTuple, Self
 from harness import shell
 from harness.core.command import Command, Completed
 from harness.core.device import Device, DeviceState
-from harness.core.errors import EnvironmentProblem
+from harness.core.errors import EnvironmentProblem, OutOfSpace
 from harness.core.protocols import Staged
 from harness.files.atomic import replacing
 from harness.files.locks import FileLock
@@ -88,7 +89,7 @@ def _remove_abandoned(sessions: Path) -> None:
 
 
 class HostSession:
-    """A session on this machine (`Session` and `Interactive` of `harness.core.protocols`).
+    """A session on this machine (`Session`, `Releasing` and `Interactive` of `harness.core.protocols`).
 
     Args:
         device: This machine.
@@ -123,7 +124,8 @@ class HostSession:
                 self._copies.link(folder / name, path)
             executables = {name: str(_executable(path, folder / "programs")) for name, path in programs.items()}
         except OSError as error:
-            raise EnvironmentProblem(
+            kind = OutOfSpace if error.errno in {errno.ENOSPC, errno.EDQUOT} else EnvironmentProblem
+            raise kind(
                 f"cannot stage {error.filename or folder}: {error.strerror}", hint="check space and permissions there"
             ) from error
         return Staged(str(folder), {name: str(folder / name) for name in files}, executables)
@@ -165,6 +167,12 @@ class HostSession:
         self._pulled[source] = version
         if is_inside:
             source.unlink()
+
+    def release(self, staged: Staged, names: Collection[str]) -> None:
+        """Remove a folder, and the copies of named files; those that are used where they are stay."""
+        for name, path in staged.files.items():
+            self._copies.release(Path(path), keep_copy=name not in names)
+        shutil.rmtree(staged.folder, ignore_errors=True)
 
     def state(self) -> DeviceState:
         """Read the machine's state now."""

@@ -138,6 +138,7 @@ void execute_examples(const Arguments& arguments) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     print_text(("output_" + std::to_string(i)).c_str(), outputs[i].c_str());
   }
+  print_bytes("peak_memory", memory().peak_bytes);
   print_number("RUN", "examples_done", "", *arguments.examples);
   print_number("RUN", "threads", "", threads);
   print_launch(openvino);

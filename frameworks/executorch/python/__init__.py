@@ -50,7 +50,7 @@ this order. Then these lines are printed:
 
 * `RUN output_0`, `RUN output_1`, ...: texts such as `float32 [1, 1000] dim_order [0, 1]`, of one example. `dim_order`
   is the layout that the tensor had in memory.
-* `RUN examples_done`, `RUN threads`, `RUN runtime`, and those of OpenVINO.
+* `RUN peak_memory`, `RUN examples_done`, `RUN threads`, `RUN runtime`, and those of OpenVINO.
 
 An output that is no tensor, or whose type or shape differs between examples, is a failure.
 

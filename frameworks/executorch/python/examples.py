@@ -13,7 +13,7 @@ from frameworks.executorch.python.arguments import Arguments
 from frameworks.executorch.python.extension import Method
 from frameworks.executorch.python.failure import ExitStatus, RunnerFailure, explain_failures
 from frameworks.executorch.python.program import check_file, check_input_count, check_output, describe_input
-from frameworks.executorch.python.program_file import input_dim_orders
+from frameworks.executorch.python.program_file import read_signature
 
 if TYPE_CHECKING:
     import torch
@@ -149,7 +149,8 @@ def _open_input(method: Method, arguments: Arguments, index: int) -> Iterator[_I
         shape = f"{_name(dtype)} {list(info.sizes())}"
         sentence = f"{path} has {size_bytes} bytes; {examples} examples of input {index} ({shape}) need {expected}"
         raise RunnerFailure(ExitStatus.USAGE, sentence)
-    order = input_dim_orders(arguments.model, arguments.method)[index] or tuple(range(len(info.sizes())))
+    tensor = read_signature(arguments.model, arguments.method).inputs[index]
+    order = () if tensor is None else tensor.dim_order
     with path.open("rb") as stream:
         yield _InputFile(stream, dtype, tuple(info.sizes()), info.nbytes(), order)
 

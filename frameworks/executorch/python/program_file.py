@@ -12,18 +12,27 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 _PLANS: Final = 1
 """Of `Program`."""
-_NAME, _VALUES, _INPUTS = 0, 2, 3
+_NAME, _VALUES, _INPUTS, _OUTPUTS = 0, 2, 3, 4
 """Of `ExecutionPlan`."""
 _VALUE_TYPE, _VALUE = 0, 1
 """Of `EValue`."""
 _TENSOR_TYPE: Final = 5
 """Of the union `KernelTypes`."""
-_DIM_ORDER: Final = 3
+_SCALAR_TYPE, _SIZES, _DIM_ORDER, _SHAPE_DYNAMISM = 0, 2, 3, 8
 """Of `Tensor`."""
+
+DTYPES: Final = MappingProxyType(
+    {
+        0: "uint8", 1: "int8", 2: "int16", 3: "int32", 4: "int64", 5: "float16", 6: "float32", 7: "float64",
+        11: "bool", 15: "bfloat16", 27: "uint16", 28: "uint32", 29: "uint64",
+    }
+)  # fmt: skip
+"""Names of scalar types by their numbers in runtime/core/portable_type/scalar_type.h."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,25 +89,60 @@ class Table:
         return value
 
 
-def input_dim_orders(program: Path, method: str) -> tuple[tuple[int, ...] | None, ...]:
-    """Return the order of dimensions in memory of each input of a method, from the outermost to the innermost.
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Input or output of a method.
+
+    Attributes:
+        scalar_type: Number of its type (see `DTYPES`).
+        sizes: Dimensions; of a dynamic shape the largest.
+        dim_order: Dimensions in the order of memory, from the outermost to the innermost.
+        is_static: Whether its shape never changes.
+    """
+
+    scalar_type: int
+    sizes: tuple[int, ...]
+    dim_order: tuple[int, ...]
+    is_static: bool
+
+    @property
+    def is_row_major(self) -> bool:
+        """True if its elements lie in memory as in C and NumPy."""
+        return self.dim_order == tuple(range(len(self.sizes)))
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Inputs and outputs of a method; None where they are not tensors."""
+
+    inputs: tuple[Tensor | None, ...]
+    outputs: tuple[Tensor | None, ...]
+
+
+def read_signature(program: Path, method: str) -> Signature:
+    """Read what a method takes and gives.
 
     Args:
         program: A file that the runtime has loaded, and so has verified.
         method: A method that it has.
-
-    Returns:
-        For each input its order; None where it is not a tensor.
     """
     with program.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         root = Table(content, struct.unpack_from("<I", content)[0])
         plan = next(plan for plan in root.tables(_PLANS) if plan.text(_NAME) == method)
         values = plan.tables(_VALUES)
-        return tuple(_dim_order(values[index]) for index in plan.numbers(_INPUTS, "<i"))
+        inputs, outputs = (
+            tuple(_tensor(values[index]) for index in plan.numbers(field, "<i")) for field in (_INPUTS, _OUTPUTS)
+        )
+        return Signature(inputs, outputs)
 
 
-def _dim_order(value: Table) -> tuple[int, ...] | None:
+def _tensor(value: Table) -> Tensor | None:
     tensor = value.table(_VALUE)
     if tensor is None or value.number(_VALUE_TYPE, "<B") != _TENSOR_TYPE:
         return None
-    return tensor.numbers(_DIM_ORDER, "<B")
+    return Tensor(
+        scalar_type=tensor.number(_SCALAR_TYPE, "<b"),
+        sizes=tensor.numbers(_SIZES, "<i"),
+        dim_order=tensor.numbers(_DIM_ORDER, "<B"),
+        is_static=tensor.number(_SHAPE_DYNAMISM, "<b") == 0,
+    )

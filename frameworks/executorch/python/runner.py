@@ -68,9 +68,12 @@ def execute_examples(arguments: Arguments, log: io.StringIO) -> Iterator[str]:
     log.truncate(log.seek(0))
     program, method = load_method(runtime, arguments.model, arguments.method, log)
     outputs = run_examples(method, arguments, log)
+    peak = memory_bytes("VmHWM")
     del method, program  # in this order
     for index, description in enumerate(outputs):
         yield _text(f"output_{index}", description)
+    if peak is not None:
+        yield _number("RUN", "peak_memory", "bytes", peak)
     yield _number("RUN", "examples_done", "", arguments.examples or 0)
     yield _number("RUN", "threads", "", threads)
     yield from _launch_lines(openvino=is_mapped("libopenvino_c.so"))

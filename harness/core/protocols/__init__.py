@@ -58,6 +58,7 @@ from harness.core.protocols.sessions import (
     Interactive,
     InteractiveProcess,
     Reconnectable,
+    Releasing,
     Session,
     Staged,
 )
@@ -92,6 +93,7 @@ __all__ = [
     "Progress",
     "Reconnectable",
     "ReferenceMaking",
+    "Releasing",
     "Reporter",
     "ResultArchive",
     "Rewriting",

@@ -14,6 +14,7 @@ from harness.core.command import Command, Completed
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem
 from harness.core.examples import Stage, TensorInfo
+from harness.core.measurement import Job
 from harness.core.metric import Metric, Observation
 from harness.core.note import Note
 from harness.core.program_graph import OperatorIdentity
@@ -231,7 +232,14 @@ class StagedExamples:
 
 @runtime_checkable
 class ExampleRunning(Protocol):
-    """A framework whose runner executes many examples in one launch, and writes the outputs of each."""
+    """A framework whose runner executes examples of files, and writes the outputs of each."""
+
+    def examples_per_launch(self, build: Build) -> int | None:
+        """Return the largest number of examples that a launch of this runner takes; None where there is no limit. Pure.
+
+        Raises:
+            BenchmarkUnsupported: It takes none.
+        """
 
     def examples_command(
         self,
@@ -252,9 +260,13 @@ class ExampleRunning(Protocol):
             BenchmarkUnsupported: This runner cannot.
         """
 
-    def parse_outputs(self, completed: Completed) -> Sequence[TensorInfo]:
-        """Parse what the launch said of each output. Pure.
+    def parse_outputs(self, completed: Completed, job: Job) -> Sequence[TensorInfo]:
+        """Return the description of each output in one example, from what the launch said, or from the model's file.
+
+        Args:
+            completed: The launch, which succeeded.
+            job: What was launched, with its files on this machine.
 
         Raises:
-            BenchmarkFailed: It said nothing that can be read.
+            BenchmarkFailed: Outputs are not described in a way that can be read.
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +40,9 @@ class Session(Protocol):
 
         A file whose content is already on the device is not transferred again. Programs are made executable.
         Folders are removed at the end of the session at the latest.
+
+        Raises:
+            OutOfSpace: The device has no room for them.
         """
 
     def run(self, command: Command) -> Completed:
@@ -110,4 +113,21 @@ class Reconnectable(Session, Protocol):
 
         Raises:
             DeviceLost: It does not return in time.
+        """
+
+
+@runtime_checkable
+class Releasing(Session, Protocol):
+    """A session that can remove the files of a benchmark before its end, to make room."""
+
+    def release(self, staged: Staged, names: Collection[str]) -> None:
+        """Remove a folder with everything that programs wrote to it.
+
+        Args:
+            staged: The folder.
+            names: Files of it whose content is not needed again either, in this session or later: it is removed unless
+                it was also staged in another folder.
+
+        Raises:
+            DeviceLost: The device became unreachable.
         """

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from harness.core.errors import EnvironmentProblem
+from harness.core.errors import EnvironmentProblem, OutOfSpace
 from platforms.android.files.eviction import StoreContents, select_evictions
 from platforms.android.files.staged_files import DigestCache, StagedFile
 from platforms.android.launch.script import STAMP, STAMP_MARK
@@ -28,7 +28,7 @@ from platforms.staging import changed_input
 _STAGE: Final = read_script("stage.sh") + STATE_SCRIPT
 _OPEN_TO_APPS: Final = read_script("open_to_apps.sh")
 _READ_STAMPS: Final = 'xargs -0 stat -L -c "$2" <"$1" 2>&1'
-_REMOVE: Final = 'cat >"$1"; cd "$2" && shift 2 && rm -rf -- "$@"'
+_REMOVE: Final = 'watched=$1; cd "$2" && shift 2 && rm -rf -- "$@" && cat >"$watched"'  # which may need the room
 
 
 class Store:
@@ -96,6 +96,22 @@ class Store:
         self._stamps, _, state = result.stdout.partition("[stamps]\n")[2].partition("[state]\n")
         return {key: program.path for key, program in staged_programs.items()}, state
 
+    def release(self, folder: str, paths: Collection[str]) -> None:
+        """Remove a benchmark's folder, and files of it from the store unless another folder has them too.
+
+        Args:
+            folder: The folder on the phone.
+            paths: Paths of these files.
+
+        Raises:
+            DeviceLost: The phone became unreachable.
+            EnvironmentProblem: The phone does not remove them.
+        """
+        items = {self._item_by_path[path] for path in paths if path in self._item_by_path}
+        remaining = {path: item for path, item in self._item_by_path.items() if not path.startswith(f"{folder}/")}
+        self._item_by_path = remaining
+        self._remove(items - set(remaining.values()), folder)
+
     def library_folder(self, word: str) -> str | None:
         """Return where a program finds its libraries; None when the word is no program, or it has none beside it."""
         folder = word.rpartition("/")[0]
@@ -144,7 +160,8 @@ class Store:
             raise changed_input(changed[0].rpartition("/")[2], program_end)
 
     def _arrange(self, staged: Sequence[StagedFile], folder: str) -> ScriptResult:
-        self._send([file for file in staged if file.item not in self._contents.items])
+        wanted = {file.item for file in staged}
+        self._send([file for file in staged if file.item not in self._contents.items], self._used_items | wanted)
         new_bytes = sum(file.size_bytes for file in staged if file.item not in self._used_items)
         lines = (
             f"{'old' if file.item in self._used_items else 'new'} {file.location}\n{file.path}\n" for file in staged
@@ -176,29 +193,35 @@ class Store:
             or (file.item not in self._used_items and sha256_by_location.get(file.location) != file.sha256)
         ]
 
-    def _send(self, missing: Sequence[StagedFile]) -> None:
+    def _send(self, missing: Sequence[StagedFile], in_use: Collection[str]) -> None:
         by_location = {file.location: file for file in missing}
         if not by_location:
             return
         need_bytes = sum(file.size_bytes for file in by_location.values())
-        if evictions := select_evictions(self._contents, need_bytes, self._used_items):
+        if evictions := select_evictions(self._contents, need_bytes, in_use):
             self._remove(set(evictions))
-        self._phone.send(
-            [
-                (file.local, f"{self._session}/incoming/{file.location}", 0o555 if file.is_program else 0o444)
-                for file in by_location.values()
-            ]
-        )
+        incoming = f"{self._session}/incoming"
+        try:
+            self._phone.send(
+                [
+                    (file.local, f"{incoming}/{file.location}", 0o555 if file.is_program else 0o444)
+                    for file in by_location.values()
+                ]
+            )
+        except OutOfSpace:
+            self._phone.sh('rm -rf "$1"', incoming)
+            raise
         for file in by_location.values():
             self._contents = self._contents.add(file.item, file.size_bytes)
 
-    def _remove(self, items: Collection[str]) -> None:
-        """Remove items from the phone, and their files from those that are watched."""
+    def _remove(self, items: Collection[str], *folders: str) -> None:
+        """Remove items and folders from the phone, and their files from those that are watched."""
         self._item_by_path = {path: item for path, item in self._item_by_path.items() if item not in items}
         stamps = {path: line for path, line in _stamps_by_path(self._stamps).items() if path in self._item_by_path}
         self._stamps = "".join(f"{line}\n" for line in stamps.values())
         watched = "".join(f"{path}\0" for path in stamps)
-        result = self._phone.sh(_REMOVE, self.watched, self._workdir, *sorted(items), stdin=watched.encode())
+        names = (*sorted(items), *folders)
+        result = self._phone.sh(_REMOVE, self.watched, self._workdir, *names, stdin=watched.encode())
         if result.exit_code:
             raise workdir_error(self._phone.name, self._workdir, result)
         self._contents = self._contents.remove(items)

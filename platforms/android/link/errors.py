@@ -10,7 +10,7 @@ from typing import Final
 
 from adbutils import AdbError
 
-from harness.core.errors import DeviceLost, EnvironmentProblem
+from harness.core.errors import DeviceLost, EnvironmentProblem, OutOfSpace
 
 _FILE_ERRORS: Final = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.EROFS, errno.EFBIG}
@@ -60,9 +60,9 @@ def unresponsive_error(phone: str, doing: str) -> DeviceLost:
     )
 
 
-def out_of_space_error(phone: str, folder: str, reason: str) -> EnvironmentProblem:
+def out_of_space_error(phone: str, folder: str, reason: str) -> OutOfSpace:
     """Return the error of a phone whose storage is full."""
-    return EnvironmentProblem(
+    return OutOfSpace(
         f"no space left on {phone} in {folder}: {reason}", hint="delete something there, or use another --android-dir"
     )
 

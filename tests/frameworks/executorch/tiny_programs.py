@@ -42,6 +42,20 @@ class Scaled(torch.nn.Module):
         return values * factor
 
 
+class Negative(torch.nn.Module):
+    """Keeps the layout of its input."""
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        return -values
+
+
+class Nonzero(torch.nn.Module):
+    """Has an output whose shape depends on the values of its input."""
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        return torch.nonzero(values)
+
+
 def main(folder: Path) -> None:
     """Write every program, and the damaged ones."""
     wide = torch.ones(1 << 24)  # 64 MiB, planned once as input and once as output
@@ -50,6 +64,8 @@ def main(folder: Path) -> None:
         "add_int": (Add(), (torch.ones(3, dtype=torch.int64), torch.ones(3, dtype=torch.int64))),
         "chain": (Chain(), (torch.ones(4, 4),)),
         "scaled": (Scaled(), (torch.ones(4), 3)),
+        "channels_last": (Negative(), (torch.ones(1, 2, 3, 4).to(memory_format=torch.channels_last),)),
+        "nonzero": (Nonzero(), (torch.ones(4),)),
         "wide": (torch.nn.ReLU(), (wide,)),
     }
     for name, (module, inputs) in programs.items():

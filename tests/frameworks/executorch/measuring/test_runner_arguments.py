@@ -31,6 +31,11 @@ REFUSED = {
     "--model a.pte --time-limit 1e3": "argument --time-limit: '1e3' is not a number of seconds from 0 to 1000000000",
     "--model a.pte --time-limit .5": "argument --time-limit: '.5' is not a number of seconds from 0 to 1000000000",
     "--model a.pte --time-limit 2s": "argument --time-limit: '2s' is not a number of seconds from 0 to 1000000000",
+    "--model a.pte --examples 0": "argument --examples: '0' is not a whole number from 1 to 1000000000",
+    "--model a.pte --examples 2 --inputs a": "argument --examples: needs --inputs and --outputs",
+    "--model a.pte --examples 2 --inputs a --outputs b --iter=1": "argument --examples: not allowed with --iter",
+    "--turns --model a.pte --examples 2": "argument --examples: not allowed with --turns",
+    "--operators --model a.pte --examples 2": "argument --examples: not allowed with --operators",
     "--model a.pte --inputs a,,b": "argument --inputs: 'a,,b' is not a list of files with commas between them",
 }
 
@@ -72,5 +77,5 @@ def test_python_runner_reads_every_argument() -> None:
 def test_both_runners_explain_their_arguments(runner: Path) -> None:
     completed = shell.run(Command((str(runner), "--help")))
     assert completed.ok
-    flags = ("model", "method", "threads", "warmup", "iter", "min-iter", "time-limit", "inputs", "outputs")
+    flags = ("model", "method", "threads", "warmup", "iter", "min-iter", "time-limit", "inputs", "outputs", "examples")
     assert [flag for flag in flags if f"--{flag} " not in completed.stdout] == []
