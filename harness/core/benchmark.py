@@ -18,6 +18,14 @@ from harness.core.values import Value
 POWER: Final = "power"
 """FAI-PEP's metric of a test that measures energy; such a test fails when no energy was measured."""
 
+MEMORY: Final = "memory"
+ERROR: Final = "error"
+"""FAI-PEP's metric of a test whose outputs are compared with golden ones."""
+OPERATORS: Final = "operators"
+
+KINDS: Final = ("delay", "load_time", MEMORY, "size", "accuracy", ERROR, POWER, OPERATORS, "layers")
+"""Kinds of figures that a list of metrics may name. A single metric may be any word, as in FAI-PEP."""
+
 
 class Origin(Value):
     """Place in a specification file; error messages quote it.
@@ -160,7 +168,8 @@ class Benchmark(Value):
         model: The model.
         identifier: Its name within the model, for example `mv2-xnnpack_q8-t1`.
         metric: The kind of test: `delay`, `accuracy`, `generic`, ...
-        kinds: Kinds of figures that are asked for beside it, each measured in launches of its own.
+        kinds: All kinds of figures that are asked for, where the specification lists them; each is measured in launches
+            of its own where another would disturb it.
         framework: Name of the framework plug-in.
         axes: The matrix entry it came from.
         inputs: One shape of each model input.
@@ -260,6 +269,11 @@ class Benchmark(Value):
     def title(self) -> str:
         """Name for people: model and identifier."""
         return f"{self.model.name}/{self.identifier}"
+
+    @property
+    def has_operators(self) -> bool:
+        """Whether each operator is timed, in every launch or in a pass of its own."""
+        return self.operators or OPERATORS in self.kinds
 
     @property
     def obstacle(self) -> str | None:

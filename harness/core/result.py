@@ -47,7 +47,8 @@ class Launch(Value):
         peak_memory_bytes: Peak resident memory of the process, as the platform saw it.
         before: Device state before it.
         after: Device state after it.
-        discarded: Why its observations do not count although it succeeded: it warmed up, or heat disturbed it.
+        discarded: Why its observations do not count although it succeeded: it warmed up, heat disturbed it, or it was
+            made for figures of one kind, which alone count.
     """
 
     index: int
@@ -84,6 +85,7 @@ class BenchmarkInfo(Value):
         identifier: The benchmark's name within the model.
         id: 0-based number of the expanded test in its specification.
         metric: Kind of the test: `delay`, `accuracy`, `generic`, ...
+        kinds: All kinds of figures that were asked for, where the specification lists them.
         framework: Name of the framework plug-in.
         axes: The matrix entry it came from.
         inputs: Dimensions of each model input, by name.
@@ -105,6 +107,7 @@ class BenchmarkInfo(Value):
     identifier: str
     id: int
     metric: str
+    kinds: tuple[str, ...] = ()
     framework: str
     axes: dict[str, Scalar] = {}
     inputs: dict[str, tuple[int, ...]] = {}

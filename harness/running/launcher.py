@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -176,6 +176,19 @@ class Launcher:
         """Discard the observations of the last launch; the launch itself stays in the record."""
         self._observations[-1] = self._preprocessed[-1] = ()
         self._launches[-1] = self._launches[-1].model_copy(update={"discarded": reason})
+
+    def restrict(self, covers: Callable[[Observation], bool], reason: str) -> None:
+        """Keep of the last launch only some observations; for everything else it does not count."""
+        self._observations[-1] = tuple(filter(covers, self._observations[-1]))
+        self._preprocessed[-1] = ()
+        self._launches[-1] = self._launches[-1].model_copy(update={"discarded": reason})
+
+    def omit(self, covers: Callable[[Observation], bool]) -> None:
+        """Discard some observations of all launches so far."""
+        self._observations = [
+            tuple(observation for observation in observations if not covers(observation))
+            for observations in self._observations
+        ]
 
     def set_padding(self, length: int | None) -> None:
         """Pad the environment of the launches that follow (see `harness.running.padding`), or no longer."""

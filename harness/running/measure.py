@@ -14,6 +14,7 @@ from harness.core.result import Outcome
 from harness.running.launch import with_remaining_time
 from harness.running.launcher import Launcher
 from harness.running.pairs import TooManyFailures
+from harness.running.passes import PassFailed, run_passes, timed_benchmark
 from harness.running.precision import find_sampled_metric, is_precise
 from harness.running.retry import RetryPolicy, launch_with_retry
 
@@ -49,7 +50,7 @@ def measure(
 def outcome_of(error: BenchmarkFailed | EnvironmentProblem) -> Outcome:
     """Return the outcome of a benchmark that an error ended."""
     match error:
-        case TooManyFailures():
+        case TooManyFailures() | PassFailed():
             return error.outcome
         case BenchmarkUnsupported():
             return Outcome.UNSUPPORTED
@@ -62,6 +63,7 @@ def outcome_of(error: BenchmarkFailed | EnvironmentProblem) -> Outcome:
 def _launch_all(launcher: Launcher, task: Task) -> tuple[Outcome, str | None]:
     """Launch until all launches are done and the median is precise, one fails, or the time is over."""
     benchmark = launcher.job.benchmark
+    timed = timed_benchmark(benchmark)
     policy = RetryPolicy([launcher])
     launcher.begin()
     began = time.monotonic()
@@ -73,13 +75,14 @@ def _launch_all(launcher: Launcher, task: Task) -> tuple[Outcome, str | None]:
             break
         if index >= benchmark.launches and _is_finished(launcher, index):
             break
-        launch, _ = launch_with_retry(launcher, with_remaining_time(benchmark, spent_s, index), policy)
+        launch, _ = launch_with_retry(launcher, with_remaining_time(timed, spent_s, index), policy)
         if launch.outcome is not Outcome.OK:
             return launch.outcome, launch.reason
         before_s, spent_s = spent_s, time.monotonic() - began
         longest_s = max(longest_s, spent_s - before_s)
         following = next((look for look in benchmark.looks if look > index), index + 1)
         task.update(completed=index + 1, total=max(following, benchmark.launches))
+    run_passes(launcher, policy)
     launcher.end()
     return Outcome.OK, None
 

@@ -11,10 +11,10 @@ from functools import cached_property
 from pydantic import JsonValue
 
 from harness.core.app import App
-from harness.core.benchmark import POWER, Benchmark, HostStep, Input, Model, ModelFile, Origin
+from harness.core.benchmark import KINDS, POWER, Benchmark, HostStep, Input, Model, ModelFile, Origin
 from harness.core.examples import DataRequest
 from harness.core.metric import Direction
-from harness.core.placeholders import find_placeholders
+from harness.core.placeholders import find_placeholders, suggest
 from harness.core.scalars import format_scalar
 from harness.specification.check import ValidParts
 from harness.specification.data import choose_data, make_paths_absolute, read_data
@@ -90,12 +90,13 @@ class _Expansion:
         test, model, scope, files = self.test, self._section, self._scope, self._file_reader
         launch = LaunchOptions(model, test, self.pointer, self.context.options, scope)
         commands, identifier = self._commands(), self._identifier()
-        metric = scope.resolve(test.metric, join(self.pointer, "metric"))
+        metric = scope.resolve(test.main_metric, join(self.pointer, "metric"))
         benchmark = Benchmark(
             id=self.number,
             model=self._model(),
             identifier=identifier,
             metric=metric,
+            kinds=self._kinds(),
             framework=self._framework(is_composed=not commands),
             axes=dict(self.axes),
             inputs=self._inputs,
@@ -132,7 +133,7 @@ class _Expansion:
             log_output=launch.log_output(),
             operators=test.operators or self.context.options.operators,
             data=self._data(),
-            energy=test.energy or metric == POWER,
+            energy=test.energy or (metric == POWER and not test.kinds),
             meter=test.meter_keys,
             variables={**scope.values, "identifier": identifier},
             meta=dict(self.context.meta),
@@ -196,8 +197,20 @@ class _Expansion:
             group=resolve(section.group, "group"),
         )
 
+    def _kinds(self) -> tuple[str, ...]:
+        """Return the kinds of a list of metrics, each of which has to be known, and be named once."""
+        given = self.test.kinds
+        for index, kind in enumerate(given):
+            pointer = join(self.pointer, "metric", str(index))
+            if kind not in KINDS:
+                hint = suggest(kind, KINDS) or f"kinds are {', '.join(KINDS)}"
+                self.context.findings.add(pointer, f"there is no kind of metric {kind!r}", hint)
+            elif kind in given[:index]:
+                self.context.findings.add(pointer, f"{kind!r} is named twice", "name each kind once")
+        return given
+
     def _identifier(self) -> str:
-        if self.test.identifier is None and self.test.metric != "generic":
+        if self.test.identifier is None and self.test.main_metric != "generic":
             hint = "name the test; {ID} stands for its number"
             self.context.findings.add(self.pointer, "`identifier` is missing", hint)
         return self._scope.resolve(identifier_template(self.test), join(self.pointer, "identifier"))

@@ -144,7 +144,9 @@ class Test(Section):
     """Test. Further keys with plain values are allowed when a placeholder uses them.
 
     Attributes:
-        metric: The kind of test: "delay", "accuracy", "generic", ...
+        metric: The kind of test: "delay", "accuracy", "generic", ...; or a list of kinds, each of which is measured in
+            launches of its own where another would disturb it: "delay", "load_time", "memory", "size", "accuracy",
+            "error", "power", "operators", "layers".
         identifier: Its name within the model; {ID} is its number, and axes may be named.
         commands: The command lines; if absent, the framework composes the command.
         command: A single command line, instead of commands.
@@ -192,7 +194,7 @@ class Test(Section):
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Scalar]
 
-    metric: Name
+    metric: Name | Annotated[tuple[Name, ...], Field(strict=False, min_length=1)]
     identifier: Name | None = None
     commands: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)] | None = None
     command: Name | None = None
@@ -234,12 +236,22 @@ class Test(Section):
     voltage: JsonValue = None
 
     @property
+    def main_metric(self) -> str:
+        """The kind of test; the first of a list."""
+        return self.metric if isinstance(self.metric, str) else self.metric[0]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of a list."""
+        return () if isinstance(self.metric, str) else self.metric
+
+    @property
     def meter_keys(self) -> tuple[str, ...]:
         """Keys of a test of power that ask for an external power meter."""
         keys = [key for key in _METER_KEYS if getattr(self, key) not in (None, False)]
         if (self.method or "").startswith("monsoon"):
             keys.append("method")
-        return tuple(keys) if self.metric == POWER else ()
+        return tuple(keys) if POWER in (self.metric, *self.kinds) else ()
 
 
 _METER_KEYS = ("monsoon", "collection_time", "voltage")

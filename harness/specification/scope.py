@@ -112,6 +112,7 @@ def known_values(
         "iter": test.iter,
         "warmup": test.warmup,
         "identifier": identifier_template(test),
+        **({"metric": test.main_metric} if test.kinds else {}),
         **axes,
     }
     values = {name: format_scalar(value) for name, value in scalars.items()}

@@ -137,7 +137,7 @@ class Worker:
     def _identify_operators(self, result: Result, job: Job) -> Result:
         """Add what each operator is in the model, where the framework knows."""
         framework = self._plan.frameworks[job.benchmark.framework]
-        if not (result.ok and job.benchmark.operators and isinstance(framework, OperatorIdentification)):
+        if not (result.ok and job.benchmark.has_operators and isinstance(framework, OperatorIdentification)):
             return result
         return result.model_copy(update={"operators": tuple(framework.identify_operators(result.metrics, job.files))})
 

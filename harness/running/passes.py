@@ -1,0 +1,119 @@
+"""Passes: launches after the timed ones for figures whose measurement would disturb the latency, or one another.
+
+A pass is one launch with options of its own. Of what it reports only the figures of its kind count, so that no sample
+of it mixes with those of timed launches. docs/specifications.md says which kinds may share launches, and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from harness.core.benchmark import ERROR, MEMORY, OPERATORS, POWER, Benchmark
+from harness.core.errors import BenchmarkFailed
+from harness.core.metric import ENERGY, Observation
+from harness.core.result import Outcome
+from harness.running.launch import with_remaining_time
+from harness.running.launcher import Launcher
+from harness.running.retry import RetryPolicy, launch_with_retry
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """Pass for one kind of figures.
+
+    Attributes:
+        kind: The kind, as specifications name it.
+        prepare: Returns the benchmark with the options of its launch.
+        covers: Whether an observation is of this kind.
+        reports: Whether its launch reports observations of this kind at all.
+    """
+
+    kind: str
+    prepare: Callable[[Benchmark], Benchmark]
+    covers: Callable[[Observation], bool]
+    reports: bool = True
+
+
+class PassFailed(BenchmarkFailed):
+    """A pass has no figures. What was measured before it stays.
+
+    Args:
+        kind: Kind of the pass.
+        reason: Why, in words.
+        hint: What to do about it.
+        outcome: How its launch ended.
+    """
+
+    def __init__(self, kind: str, reason: str, *, hint: str | None, outcome: Outcome = Outcome.FAILED) -> None:
+        super().__init__(f"the pass for `{kind}` failed: {reason}", hint=hint)
+        self.outcome = outcome
+
+
+def passes_of(benchmark: Benchmark) -> Sequence[Pass]:
+    """Return the passes of a benchmark, in the order of their launches: energy, which heats the device, comes last."""
+    return [item for item in _PASSES if item.kind in benchmark.kinds and _is_apart(item, benchmark)]
+
+
+def timed_benchmark(benchmark: Benchmark) -> Benchmark:
+    """Return the benchmark as timed launches have it: outputs that have a pass of their own are not written in them."""
+    is_apart = any(item.kind == ERROR for item in passes_of(benchmark))
+    return benchmark.model_copy(update={"output_files": ()}) if is_apart else benchmark
+
+
+def run_passes(launcher: Launcher, policy: RetryPolicy) -> None:
+    """Launch once for each pass, after the timed launches; what these reported of the same kinds no longer counts.
+
+    Raises:
+        PassFailed: A pass ended without figures of its kind.
+        DeviceLost: The device went away for good.
+    """
+    benchmark = launcher.job.benchmark
+    passes = passes_of(benchmark)
+    launcher.omit(lambda observation: any(item.covers(observation) for item in passes))
+    for item in passes:
+        prepared = with_remaining_time(item.prepare(timed_benchmark(benchmark)), 0.0, 0)
+        if item.kind == ERROR:
+            prepared = prepared.model_copy(update={"output_files": benchmark.output_files})
+        try:
+            observed = launch_with_retry(launcher, prepared, policy)
+        except BenchmarkFailed as error:
+            raise PassFailed(item.kind, error.message, hint=error.hint) from error
+        launch = observed.launch
+        launcher.restrict(item.covers, f"it is the pass for `{item.kind}`, of which nothing else counts")
+        if launch.outcome is not Outcome.OK:
+            raise PassFailed(item.kind, launch.reason or launch.outcome.words, hint=None, outcome=launch.outcome)
+        if item.reports and not any(item.covers(observation) for observation in observed.observations):
+            raise PassFailed(item.kind, "its launch reported no such figure", hint=_HINTS.get(item.kind))
+
+
+def _is_apart(item: Pass, benchmark: Benchmark) -> bool:
+    """Return whether it has a launch of its own: outputs that commands name are written in every launch."""
+    return item.kind != ERROR or not (benchmark.commands or benchmark.after.commands or not benchmark.output_files)
+
+
+def _for_memory(benchmark: Benchmark) -> Benchmark:
+    return benchmark.model_copy(update={"iterations": 1, "warmup": 0, "min_iterations": 1})
+
+
+_HINTS: Final = {
+    OPERATORS: "measure with a runner that has an event tracer (`harness doctor` says which do), or leave out the kind",
+    POWER: "measure on a device that reports energy, or leave out the kind",
+    MEMORY: "measure with the harness's own runners, which report it, or leave out the kind",
+}
+
+_PASSES: Final = (
+    Pass(MEMORY, _for_memory, lambda observation: observation.type == "RUN" and "memory" in observation.metric),
+    Pass(ERROR, _for_memory, lambda _: False, reports=False),
+    Pass(
+        OPERATORS,
+        lambda benchmark: benchmark.model_copy(update={"operators": True}),
+        lambda observation: observation.is_of_operator,
+    ),
+    Pass(
+        POWER,
+        lambda benchmark: benchmark.model_copy(update={"energy": True}),
+        lambda observation: observation.metric == ENERGY,
+    ),
+)

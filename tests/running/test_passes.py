@@ -1,0 +1,167 @@
+"""Passes for kinds of figures: the sequence of launches with their command lines, what counts of each, and failures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from frameworks.generic.framework import Generic
+from harness.analysis.results import build_result
+from harness.core.benchmark import Benchmark, Model, Origin, OutputFile
+from harness.core.build import Build
+from harness.core.command import Command, Completed
+from harness.core.measurement import Job, Measurement
+from harness.core.protocols import Session
+from harness.core.result import Outcome, Result
+from harness.running.measure import measure
+from harness.testing.progress import RecordedProgress
+
+PROGRAM = """
+observe() {
+  printf 'PyTorchObserver {"type": "%s", "metric": "%s", "unit": "%s", "value": "%s"}\\n' "$@"
+}
+latency=100; memory=5000; [ "$1" = 1 ] && { latency=900; memory=4000; }
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --operators) latency=200; [ -n "$NO_TRACER" ] || observe conv latency us 60;;
+    --outputs) echo 1 2 3 > "$2"; shift;;
+    --fail) exit 3;;
+  esac; shift
+done
+observe NET latency us $latency
+observe RUN peak_memory bytes $memory
+"""
+
+
+class Composer(Generic):
+    """A framework that composes the command of a shell script, whose flags do something else each."""
+
+    name = "composer"
+
+    def __init__(self, script: Path) -> None:
+        super().__init__({})
+        script.write_text(PROGRAM)
+        self._script = script
+
+    def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
+        words = [str(benchmark.iterations)]
+        words += ["--operators"] if benchmark.operators else []
+        words += ["--outputs", files[benchmark.output_files[0].key]] if benchmark.output_files else []
+        words += ["--fail"] if benchmark.operators and "FAIL" in benchmark.env else []
+        return Command(("sh", str(self._script), *words))
+
+
+class MeteredSession:
+    """A session whose device reports energy where it is asked for, and which keeps what was asked for."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.device = session.device
+        self.stage = session.stage
+        self.pull = session.pull
+        self.state = session.state
+        self.energy: list[bool] = []
+
+    def run(self, command: Command) -> Completed:
+        from dataclasses import replace  # noqa: PLC0415
+
+        self.energy.append(command.energy)
+        completed = self._session.run(command)
+        return replace(completed, energy_mj={"battery": 7.0}) if command.energy else completed
+
+
+SCORES = OutputFile(key="output_files.scores", filename="scores.txt", location="{TGTDIR}scores.txt")
+
+
+def run(session: Session, tmp_path: Path, *kinds: str, **fields: object) -> tuple[Measurement, Result]:
+    given = {
+        "id": 0,
+        "model": Model(name="m", format="f"),
+        "identifier": "t",
+        "metric": kinds[0],
+        "kinds": kinds,
+        "framework": "composer",
+        "iterations": 50,
+        "launches": 2,
+        "origin": Origin(file=Path("spec.json")),
+        "digest": "0",
+    }
+    job = Job(Benchmark.model_validate({**given, **fields}), Build(source="none", commit="none"))
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    measured = measure(
+        job,
+        session,
+        Composer(tmp_path / "program.sh"),
+        scratch=scratch,
+        clock=lambda: 0.0,
+        progress=RecordedProgress(),
+    )
+    return measured, build_result(job, session.device, measured, run_type="benchmark", meta={})
+
+
+def trace(measured: Measurement) -> list[tuple[str, ...]]:
+    """Return the arguments of each launch."""
+    lines = [launch.commands[0] for launch in measured.launches]
+    begin = next(place for place, word in enumerate(lines[0]) if word.endswith("program.sh")) + 1
+    return [line[begin:] for line in lines]
+
+
+def samples(result: Result, name: str) -> Sequence[float]:
+    metric = result.metric(name)
+    return () if metric is None else metric.samples
+
+
+def test_each_kind_that_disturbs_another_has_a_launch_of_its_own_after_the_timed_ones(
+    session: Session, tmp_path: Path
+) -> None:
+    metered = MeteredSession(session)
+    kinds = ("delay", "power", "operators", "error", "memory", "load_time", "size")
+    measured, result = run(metered, tmp_path, *kinds, output_files=(SCORES,))
+    assert result.outcome is Outcome.OK, result.reason
+    timed = ("50",)
+    shown = [tuple(word for word in words if "/" not in word) for words in trace(measured)]
+    assert shown == [timed, timed, ("1",), ("1", "--outputs"), ("50", "--operators"), ("50",)]
+    assert metered.energy == [False] * 5 + [True]
+
+
+def test_samples_of_a_pass_never_mix_with_the_latency(session: Session, tmp_path: Path) -> None:
+    _, result = run(session, tmp_path, "delay", "operators", "memory")
+    assert samples(result, "NET latency") == (100.0, 100.0)
+    assert samples(result, "conv latency") == (60.0,)
+    assert samples(result, "RUN peak_memory") == (4000.0,)  # of the pass alone
+    assert result.benchmark.operators
+    assert result.benchmark.kinds == ("delay", "operators", "memory")
+
+
+def test_a_single_metric_has_no_pass(session: Session, tmp_path: Path) -> None:
+    measured, result = run(session, tmp_path, "memory", kinds=())
+    assert trace(measured) == [("50",), ("50",)]
+    assert samples(result, "RUN peak_memory") == (5000.0, 5000.0)
+
+
+def test_operators_of_every_launch_work_as_before(session: Session, tmp_path: Path) -> None:
+    measured, result = run(session, tmp_path, "delay", kinds=(), operators=True)
+    assert trace(measured) == [("50", "--operators"), ("50", "--operators")]
+    assert samples(result, "NET latency") == (200.0, 200.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "env", "words"),
+    [
+        ("operators", {"NO_TRACER": "1"}, "its launch reported no such figure"),
+        ("operators", {"FAIL": "1"}, "the program ended with exit status 3"),
+        ("power", {}, "its launch reported no such figure"),
+    ],
+)
+def test_a_pass_that_fails_makes_a_failure_and_leaves_the_latency(
+    session: Session, tmp_path: Path, kind: str, env: dict[str, str], words: str
+) -> None:
+    measured, result = run(session, tmp_path, "delay", kind, env=env)
+    assert len(measured.launches) == 3
+    assert result.outcome is Outcome.FAILED
+    assert (result.reason or "").startswith(f"the pass for `{kind}` failed: ")
+    assert words in (result.reason or "")
+    assert samples(result, "NET latency") == (100.0, 100.0)
