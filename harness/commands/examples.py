@@ -73,8 +73,13 @@ OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
     "init": (("harness init", "answer a few questions at a terminal"),),
     "report": (
         ("harness report", "the latest results"),
+        ("harness report LAST -v", "the last run again, in full"),
         ("harness report results/vm", "those in a folder again"),
-        ("harness report --flush", "send what a remote reporter could not deliver"),
+        ("harness report --against LAST", "what differs from the run before"),
+        ("harness report --only '*q8*' --since 2d", "a selection"),
+        ("harness report LAST --reporter html=page.html", "as a page"),
+        ("harness report --export results.csv", "as a table"),
+        ("harness report --flush", "send what could not be delivered"),
     ),
     "schema": (("harness schema > specification.schema.json", "for an editor"),),
     "validate": (
