@@ -28,6 +28,7 @@ from harness.core.cached_files import CachedFile, ExportReport
 from harness.core.command import Command, Completed
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem
+from harness.core.evaluation import LayerGaps
 from harness.core.examples import Stage, TensorInfo
 from harness.core.measurement import Job
 from harness.core.metric import Metric, Observation
@@ -40,8 +41,8 @@ class ExecuTorch:
     """Framework plug-in.
 
     Implements `Framework`, `StepParser`, `Interleavable`, `Exporter`, `RunnerSources`, `OptionReader`,
-    `LayoutLinking`, `OperatorIdentification`, `PackageChecking`, `ReferenceMaking`, `ExampleRunning` and
-    `Diagnosable` of `harness.core.protocols`.
+    `LayoutLinking`, `OperatorIdentification`, `PackageChecking`, `ReferenceMaking`, `LayerComparing`,
+    `ExampleRunning` and `Diagnosable` of `harness.core.protocols`.
     """
 
     name = "executorch"
@@ -164,6 +165,20 @@ class ExecuTorch:
         from frameworks.executorch.references import maker  # noqa: PLC0415 - only evaluations need it
 
         maker.make_references(export, examples, stages, destination, progress, calibration=calibration)
+
+    def compare_layers(
+        self,
+        export: Export,
+        examples: Path,
+        progress: Task,
+        *,
+        calibration: Path | None = None,
+        limit: int = 8,
+    ) -> LayerGaps:
+        """Compare intermediate outputs of a program with those of its origin."""
+        from frameworks.executorch.references import maker  # noqa: PLC0415 - only evaluations need it
+
+        return maker.compare_layers(export, examples, progress, calibration=calibration, limit=limit)
 
     def find_runner_problem(self) -> EnvironmentProblem | None:
         """Return which package is missing to make a runner here."""

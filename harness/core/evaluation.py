@@ -126,6 +126,7 @@ class LayerGap(Value):
         source: File and line of the Python code, for example `mobilenetv2.py:64`; empty where unknown.
         delegate: Backend that executes it; empty where it is not delegated.
         stage: The stage whose intermediate output was taken.
+        reference: The stage that it is compared with.
         sqnr_db: Signal-to-quantisation-noise ratio in dB; None where outputs are identical or not finite.
         max_absolute_error: Largest absolute difference.
         cosine_similarity: Cosine of the angle between both.
@@ -138,10 +139,25 @@ class LayerGap(Value):
     source: str = ""
     delegate: str = ""
     stage: Stage
+    reference: Stage = Stage.EXPORTED
     sqnr_db: float | None = None
     max_absolute_error: float | None = None
     cosine_similarity: float | None = None
     examples: int
+
+
+class LayerGaps(Value):
+    """Gaps of the layers of a program.
+
+    Attributes:
+        gaps: One for each layer and pair of stages, in the order of execution; quantised stages come first.
+        notes: How they were taken, and what that changed, in words.
+        unavailable: Why there are none; None where there are.
+    """
+
+    gaps: tuple[LayerGap, ...] = ()
+    notes: tuple[str, ...] = ()
+    unavailable: str | None = None
 
 
 class DataInfo(Value):
@@ -170,12 +186,14 @@ class Evaluation(Value):
         stages: Each stage against the eager model, and those of a quantised program against the quantised stage too.
         layers: Gaps of layers in the order of execution; empty where they were not asked for or cannot be told.
         layers_unavailable: Why there are no gaps of layers; None where there are, or were not asked for.
+        layers_notes: How gaps of layers were taken, in words.
     """
 
     data: DataInfo
     stages: tuple[StageEvaluation, ...] = ()
     layers: tuple[LayerGap, ...] = ()
     layers_unavailable: str | None = None
+    layers_notes: tuple[str, ...] = ()
 
     def stage(self, stage: Stage, reference: Stage = Stage.EAGER, output: str = "") -> StageEvaluation | None:
         """Return one stage against one reference."""

@@ -6,6 +6,7 @@ which keeps it too, is ten times as large as a small program and takes three sec
 
 from __future__ import annotations
 
+import operator
 import re
 import sys
 from collections import defaultdict
@@ -62,7 +63,7 @@ def read_graph(module: torch.fx.GraphModule) -> LoweredGraph:
     calls = [_lowered_module(module, node) for node in module.graph.nodes if _is_delegate_call(node)]
     outside = [node for node in module.graph.nodes if node.op == "call_function" and not _is_delegate_call(node)]
     return LoweredGraph(
-        tuple(map(_describe, outside)),
+        tuple(map(describe_node, outside)),
         tuple(map(_read_delegate, calls)),
     )
 
@@ -110,6 +111,19 @@ def _describe_call(
     )
 
 
+def delegate_of(module: torch.fx.GraphModule, value: object) -> str:
+    """Return the backend that computes a value of a lowered graph; empty for a kernel.
+
+    A conversion from 8-bit numbers outside the delegate is looked through.
+    """
+    while isinstance(value, torch.fx.Node) and value.op == "call_function":
+        if _is_delegate_call(value):
+            return str(_lowered_module(module, value).backend_id)
+        is_passed_on = value.target is operator.getitem or "dequantize_per_tensor" in str(value.target)
+        value = value.args[0] if is_passed_on else None
+    return ""
+
+
 def _place_delegates(graph: LoweredGraph) -> Iterator[tuple[int, LoweredDelegate]]:
     """Yield each delegate with the place of its first node."""
     first = len(graph.nodes)
@@ -121,7 +135,7 @@ def _place_delegates(graph: LoweredGraph) -> Iterator[tuple[int, LoweredDelegate
 def _read_delegate(lowered: LoweredBackendModule) -> LoweredDelegate:
     calls = (node for node in lowered.original_module.graph.nodes if node.op == "call_function")
     operators = read_operators(lowered.processed_bytes) if lowered.backend_id == XNNPACK else ()
-    return LoweredDelegate(tuple(map(_describe, calls)), operators)
+    return LoweredDelegate(tuple(map(describe_node, calls)), operators)
 
 
 def _is_delegate_call(node: torch.fx.Node) -> bool:
@@ -136,7 +150,8 @@ def _lowered_module(module: torch.fx.GraphModule, call: torch.fx.Node) -> Lowere
     return lowered
 
 
-def _describe(node: torch.fx.Node) -> GraphNode:
+def describe_node(node: torch.fx.Node) -> GraphNode:
+    """Return the identity of a node of an exported or lowered graph."""
     module, module_type = _module(node)
     handle = node.meta.get("debug_handle")
     return GraphNode(

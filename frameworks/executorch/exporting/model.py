@@ -18,12 +18,10 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from frameworks.executorch.exporting.catalogue import DEFINITIONS
+from frameworks.executorch.exporting.example_folder import Inputs
 from harness.core.benchmark import Export, Input
 from harness.core.errors import ExportFailed
 from harness.core.placeholders import suggest
-
-Inputs = tuple[torch.Tensor, ...]
-"""One tensor for each positional argument of a module."""
 
 _DTYPES = {
     "float": torch.float32,

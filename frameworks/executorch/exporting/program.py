@@ -20,8 +20,9 @@ from executorch.exir.backend.utils import format_delegated_graph
 
 from frameworks.executorch.exporting import provenance, recipe_steps
 from frameworks.executorch.exporting.catalogue import RECIPES
+from frameworks.executorch.exporting.example_folder import Inputs
 from frameworks.executorch.exporting.graph import identify_instructions, read_graph
-from frameworks.executorch.exporting.model import Inputs, calibration_batches, dtype_name, prepare, weights_md5
+from frameworks.executorch.exporting.model import calibration_batches, dtype_name, prepare, weights_md5
 from frameworks.executorch.exporting.process import GRAPH, NODES, REPORT, Say, beside
 from frameworks.executorch.python.machine import memory_bytes
 from harness.core.benchmark import Export

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 LOWER: Final = "lower"
 """Name of the recipes that may have steps: a module with steps is the module of one recipe."""
 
-_QUANTISE, _EXPORT, _LOWER_PROGRAM = "quantise", "export_program", "lower_program"
+LOWER_PROGRAM: Final = "lower_program"
+"""Name of the second step."""
+
+_QUANTISE, _EXPORT = "quantise", "export_program"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ def has_steps(recipe: CatalogueEntry) -> bool:
     Raises:
         ExportFailed: Its module cannot be found or read.
     """
-    return recipe.function == LOWER and _LOWER_PROGRAM in _defined(recipe)
+    return recipe.function == LOWER and LOWER_PROGRAM in _defined(recipe)
 
 
 def load_steps(recipe: CatalogueEntry) -> Steps | None:
@@ -67,7 +70,7 @@ def load_steps(recipe: CatalogueEntry) -> Steps | None:
     if not has_steps(recipe):
         return None
     module = importlib.import_module(recipe.module)
-    return Steps(_first_step(module), getattr(module, _LOWER_PROGRAM), quantises(recipe))
+    return Steps(_first_step(module), getattr(module, LOWER_PROGRAM), quantises(recipe))
 
 
 def load(recipe: CatalogueEntry) -> Callable[[torch.nn.Module, Inputs, Calibration], object]:

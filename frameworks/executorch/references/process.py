@@ -1,6 +1,7 @@
-"""Process that computes the outputs of a model before it is lowered.
+"""Process that computes outputs of a model before it is lowered, or compares layers.
 
     python -m frameworks.executorch.references.process REQUEST.json PARENT
+    python -m frameworks.executorch.references.process LAYERS.json RESULT.json PARENT
 
 It prints as the process of an export does (`frameworks.executorch.exporting.process`).
 """
@@ -35,20 +36,45 @@ class ReferenceRequest(Value):
     calibration: Path | None = None
 
 
+class LayerRequest(Value):
+    """Request for gaps of layers.
+
+    Attributes:
+        export: The request of the program.
+        examples: The example folder.
+        limit: Number of examples at most.
+        scratch: A folder for programs.
+        calibration: Folder of the examples that the program was calibrated with, if it was.
+    """
+
+    export: Export
+    examples: Path
+    limit: int
+    scratch: Path
+    calibration: Path | None = None
+
+
 def main(arguments: Sequence[str]) -> None:
-    """Compute outputs; the module describes what is printed.
+    """Compute outputs, or compare layers; the module describes what is printed.
 
     Args:
-        arguments: The file of the request (a `ReferenceRequest` as JSON), and the number of the parent.
+        arguments: The file of the request as JSON (a `ReferenceRequest`; or a `LayerRequest`, and the file to write
+            `LayerGaps` to), and the number of the parent.
     """
-    request, parent = arguments
+    request, *result, parent = arguments
 
     def write(say: Say) -> None:
-        wanted = ReferenceRequest.model_validate_json(Path(request).read_bytes())
+        content = Path(request).read_bytes()
         say("importing torch and executorch")
-        from frameworks.executorch.references.outputs import write_references  # noqa: PLC0415 - its imports are noisy
+        if result:
+            from frameworks.executorch.references.layers import compare_layers  # noqa: PLC0415 - its imports are noisy
 
-        write_references(wanted, say)
+            gaps = compare_layers(LayerRequest.model_validate_json(content), say)
+            Path(result[0]).write_text(gaps.model_dump_json(), encoding="utf-8")
+        else:
+            from frameworks.executorch.references.outputs import write_references  # noqa: PLC0415 - likewise
+
+            write_references(ReferenceRequest.model_validate_json(content), say)
 
     run_child(int(parent), write)
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 import torch
 from torch.utils import _pytree as pytree
 
 from frameworks.executorch.exporting import recipe_steps
 from frameworks.executorch.exporting.catalogue import RECIPES
+from frameworks.executorch.exporting.example_folder import ExampleFolder, Inputs
 from frameworks.executorch.exporting.model import Prepared, calibration_batches
+from frameworks.executorch.exporting.process import Say
 from harness.core.benchmark import Export
 from harness.core.errors import ExportFailed
 from harness.core.examples import Stage
@@ -18,13 +22,15 @@ Forward = Callable[..., object]
 """A form of a model: takes the inputs of one example, and returns tensors in any nesting."""
 
 
-def make_stage(stage: Stage, export: Export, prepared: Prepared) -> Forward:
+def make_stage(stage: Stage, export: Export, prepared: Prepared, calibration: Path | None, say: Say) -> Forward:
     """Return a form of a model.
 
     Args:
         stage: `eager`, `exported` or `quantised`.
         export: The request.
         prepared: The model. Quantising may change it: ask for that stage last.
+        calibration: Folder of the examples to calibrate with; random numbers without it.
+        say: Reports progress.
 
     Raises:
         ExportFailed: The stage is none of them, or the recipe has no step that quantises.
@@ -34,15 +40,15 @@ def make_stage(stage: Stage, export: Export, prepared: Prepared) -> Forward:
     if stage is Stage.EXPORTED:
         return program_module(torch.export.export(prepared.module, prepared.example_inputs))
     if stage is Stage.QUANTISED:
-        return program_module(make_program(export, prepared))
+        return program_module(calibrated_program(export, prepared, find_steps(export), calibration, say))
     raise ExportFailed(f"stage `{stage}` is not computed by torch")
 
 
-def make_program(export: Export, prepared: Prepared) -> torch.export.ExportedProgram:
-    """Return the program that the recipe lowers, with the calibration data of the export.
+def find_steps(export: Export) -> recipe_steps.Steps:
+    """Return the steps of the recipe.
 
     Raises:
-        ExportFailed: The module of the recipe does not define its steps.
+        ExportFailed: Its module does not define them.
     """
     steps = recipe_steps.load_steps(RECIPES.find(export.recipe))
     if steps is None:
@@ -50,8 +56,31 @@ def make_program(export: Export, prepared: Prepared) -> torch.export.ExportedPro
             f"recipe `{export.recipe}` is one function: the program that it lowers cannot be examined",
             hint="let its module define the steps `quantise` (or `export_program`) and `lower_program`",
         )
-    batches = calibration_batches(prepared.example_inputs, export.calibration, export.seed)
-    return steps.make_program(prepared.module, prepared.example_inputs, batches)
+    return steps
+
+
+def calibrated_program(
+    export: Export, prepared: Prepared, steps: recipe_steps.Steps, calibration: Path | None, say: Say
+) -> torch.export.ExportedProgram:
+    """Return the first step of a recipe, with the calibration data of the export.
+
+    Args:
+        export: The request.
+        prepared: The model. The recipe may change it.
+        steps: The steps of the recipe.
+        calibration: Folder of the examples to calibrate with; random numbers without it.
+        say: Reports progress.
+    """
+    batches: Iterable[Inputs] = calibration_batches(prepared.example_inputs, export.calibration, export.seed)
+    if calibration is not None:
+        batches = itertools.islice(ExampleFolder(calibration, prepared.example_inputs), export.calibration)
+
+    def with_progress() -> Iterator[Inputs]:
+        for number, batch in enumerate(batches, start=1):
+            say(f"quantising {number}/{export.calibration}")
+            yield batch
+
+    return steps.make_program(prepared.module, prepared.example_inputs, with_progress())
 
 
 def program_module(program: torch.export.ExportedProgram) -> torch.fx.GraphModule:

@@ -13,6 +13,7 @@ from harness.core.cached_files import CachedFile, ExportReport
 from harness.core.command import Command, Completed
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem
+from harness.core.evaluation import LayerGaps
 from harness.core.examples import Stage, TensorInfo
 from harness.core.measurement import Job
 from harness.core.metric import Metric, Observation
@@ -208,6 +209,36 @@ class ReferenceMaking(Protocol):
             destination: An existing folder; `destination / stage` becomes an output folder for each of them.
             progress: Told what happens.
             calibration: Folder of the examples that the program was calibrated with, if it was.
+
+        Raises:
+            ExportFailed: With the last line of the process, and a remedy.
+            EnvironmentProblem: A package that it needs is not installed.
+        """
+
+
+@runtime_checkable
+class LayerComparing(Protocol):
+    """A framework that compares intermediate outputs of a lowered program with those of its origin, on this machine."""
+
+    def compare_layers(
+        self,
+        export: Export,
+        examples: Path,
+        progress: Task,
+        *,
+        calibration: Path | None = None,
+        limit: int = 8,
+    ) -> LayerGaps:
+        """Compare layer by layer, in a process of its own.
+
+        A recipe that does not show the program that it lowers has no gaps, for which the result gives the reason.
+
+        Args:
+            export: The request of the program.
+            examples: The example folder.
+            progress: Told what happens.
+            calibration: Folder of the examples that the program was calibrated with, if it was.
+            limit: Number of examples at most, from the first on.
 
         Raises:
             ExportFailed: With the last line of the process, and a remedy.

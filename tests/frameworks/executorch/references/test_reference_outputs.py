@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,8 @@ from frameworks.executorch.exporting.catalogue import RECIPES
 from frameworks.executorch.references import maker
 from harness.core.benchmark import Export, Input
 from harness.core.errors import ExportFailed
-from harness.core.examples import MANIFEST, DataRequest, ExampleManifest, OutputManifest, Stage, TensorInfo
+from harness.core.examples import MANIFEST, OutputManifest, Stage, TensorInfo
+from tests.frameworks.executorch.references.example_folders import Silent, write_test_examples
 
 NETS = """
 import torch
@@ -44,33 +44,6 @@ def lower(module, example_inputs, calibration):
 def other(module, example_inputs, calibration):
     return portable.lower(module, example_inputs, calibration)
 """
-
-
-@dataclass
-class Silent:
-    texts: list[str | None]
-
-    def update(self, *, completed: float | None = None, total: float | None = None, text: str | None = None) -> None:
-        self.texts.append(text)
-
-
-def write_examples(folder: Path, *inputs: np.ndarray) -> Path:
-    """Write examples: one array for each input, with one row for each example."""
-    folder.mkdir()
-    for number, array in enumerate(inputs):
-        (folder / f"input-{number}.bin").write_bytes(array.tobytes())
-    manifest = ExampleManifest(
-        request=DataRequest(provider="random"),
-        description="of a test",
-        inputs=tuple(
-            TensorInfo(name=f"x{number}", dtype=str(array.dtype), shape=array.shape[1:])
-            for number, array in enumerate(inputs)
-        ),
-        count=len(inputs[0]),
-        digest="of the test",
-    )
-    (folder / MANIFEST).write_text(manifest.model_dump_json())
-    return folder
 
 
 def make(export: Export, examples: Path, stages: Sequence[Stage], folder: Path) -> dict[Stage, OutputManifest]:
@@ -129,7 +102,7 @@ def test_unknown_recipes_are_named() -> None:
 @pytest.mark.slow
 def test_stages_have_the_weights_of_the_export_and_run_every_example(tmp_path: Path) -> None:
     inputs = np.random.default_rng(0).normal(size=(3, 1, 16)).astype("float32")
-    examples = write_examples(tmp_path / "examples", inputs)
+    examples = write_test_examples(tmp_path / "examples", inputs)
     export = Export(definition="mlp", recipe="xnnpack_q8", calibration=2, seed=3)
 
     manifests = make(export, examples, (Stage.QUANTISED, Stage.EAGER, Stage.EXPORTED), tmp_path / "outputs")
@@ -142,7 +115,7 @@ def test_stages_have_the_weights_of_the_export_and_run_every_example(tmp_path: P
     assert manifests[Stage.EAGER].outputs == report.outputs
     assert report.outputs == (TensorInfo(name="output_0", dtype="float32", shape=(1, 10)),)
     assert [(tensor.dtype, tensor.shape) for tensor in report.inputs] == [("float32", (1, 16))]
-    assert (manifests[Stage.EAGER].count, manifests[Stage.EAGER].examples) == (3, "of the test")
+    assert (manifests[Stage.EAGER].count, manifests[Stage.EAGER].examples) == (3, manifests[Stage.EXPORTED].examples)
     assert eager.shape == (30,)
     assert np.allclose(eager, exported, atol=1e-6)
     noise = float(np.linalg.norm(quantised - eager) / np.linalg.norm(eager))
@@ -155,7 +128,7 @@ def test_nested_outputs_are_numbered_and_keep_their_types(tmp_path: Path, monkey
     (tmp_path / "reference_nets.py").write_text(NETS)
     monkeypatch.chdir(tmp_path)
     left, right = np.array([[[1, 2, 3]], [[4, 5, 6]]], "float32"), np.array([[[1, -1, 1]], [[0, 0, 1]]], "float32")
-    examples = write_examples(tmp_path / "examples", left, right)
+    examples = write_test_examples(tmp_path / "examples", left, right)
     export = Export(definition="reference_nets:two", recipe="portable")
 
     manifest = make(export, examples, (Stage.EAGER,), tmp_path / "outputs")[Stage.EAGER]
@@ -184,7 +157,7 @@ def test_what_cannot_be_computed_is_told_and_leaves_no_outputs(
 ) -> None:
     (tmp_path / "reference_nets.py").write_text(NETS)
     monkeypatch.chdir(tmp_path)
-    examples = write_examples(tmp_path / "examples", np.zeros(shape, "float32"))
+    examples = write_test_examples(tmp_path / "examples", np.zeros(shape, "float32"))
     export = Export(definition=definition, recipe="portable", inputs=(Input(name="x", shape=(1, 16)),))
     if definition != "mlp":
         export = Export(definition=definition, recipe="portable")
