@@ -100,6 +100,21 @@ def _read_outputs(job: Job) -> Sequence[TensorInfo]:
     ]
 
 
+def describe_inputs(job: Job) -> Sequence[TensorInfo]:
+    """Return the description of each input in one example, from the program.
+
+    Raises:
+        BenchmarkFailed: The program cannot be read.
+        BenchmarkUnsupported: An input is no tensor, or of a type that cannot be fed.
+    """
+    infos = []
+    for index, tensor in enumerate(_read_program(job).inputs):
+        if tensor is None or tensor.scalar_type not in DTYPES:
+            raise BenchmarkUnsupported(f"input {index} is {_describe(tensor)}")
+        infos.append(TensorInfo(name=f"input_{index}", dtype=DTYPES[tensor.scalar_type], shape=tensor.sizes))
+    return infos
+
+
 def _read_program(job: Job) -> Signature:
     path: Path = job.files[command_line.model_key(job.benchmark)].path
     try:

@@ -103,6 +103,10 @@ class ExecuTorch:
         """Parse the observer lines that describe outputs, or read the description of those in the program's file."""
         return examples_run.parse_outputs(completed, job)
 
+    def describe_inputs(self, job: Job) -> Sequence[TensorInfo]:
+        """Return the description of each input of a program."""
+        return examples_run.describe_inputs(job)
+
     def parse_step(
         self, completed: Sequence[Completed], benchmark: Benchmark
     ) -> tuple[Sequence[Observation], Sequence[Note]]:

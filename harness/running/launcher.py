@@ -71,7 +71,6 @@ class Launcher:
         self.framework = framework
         self.clock = clock
         self._scratch = scratch
-        self._wall_s = 0.0
         self._started = clock()
         self._launches: list[Launch] = []
         self._observations: list[tuple[Observation, ...]] = []
@@ -136,7 +135,6 @@ class Launcher:
         benchmark = prepared.benchmark
         record = fetch_outputs(record, benchmark, self.session, prepared.names, self._scratch)
         self._launches.append(record.launch)
-        self._wall_s += record.launch.wall_s
         self._logs.extend(record.logs)
         self._preprocessed.append(prepared.preprocessed)
         self._observations.append(self._parse(record.completed))
@@ -157,11 +155,6 @@ class Launcher:
     def scratch(self) -> Path:
         """Folder on the host of its own."""
         return self._scratch
-
-    @property
-    def wall_s(self) -> float:
-        """Seconds of all launches that were kept so far."""
-        return self._wall_s
 
     @property
     def counted_observations(self) -> tuple[tuple[Observation, ...], ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
@@ -192,7 +193,7 @@ class PairedLaunches:
         Raises:
             DeviceLost: The device went away for good.
         """
-        before_s = sum(launcher.wall_s for launcher in self._launchers.values())
+        began = time.monotonic()
         try:
             while True:
                 try:
@@ -200,7 +201,7 @@ class PairedLaunches:
                 except DeviceLost as loss:
                     self._retry.reconnect_after(loss)
         finally:
-            self._overhead_s += sum(launcher.wall_s for launcher in self._launchers.values()) - before_s
+            self._overhead_s += time.monotonic() - began
 
     def measure_pair(self) -> MeasuredPair:
         """Launch both sides once more. A pair that is discarded uses up its index, so that the coin is tossed anew.

@@ -262,6 +262,19 @@ class StagedExamples:
 
 
 @runtime_checkable
+class InputDescribing(Protocol):
+    """A framework that finds the inputs of a program in its file."""
+
+    def describe_inputs(self, job: Job) -> Sequence[TensorInfo]:
+        """Return the description of each input in one example, in the order of the program's arguments.
+
+        Raises:
+            BenchmarkFailed: The file cannot be read.
+            BenchmarkUnsupported: An input is no tensor, or of a type that cannot be fed.
+        """
+
+
+@runtime_checkable
 class ExampleRunning(Protocol):
     """A framework whose runner executes examples of files, and writes the outputs of each."""
 

@@ -17,6 +17,7 @@ from harness.analysis.accuracy.files import compare_files, merge_comparisons
 from harness.core.benchmark import Benchmark
 from harness.core.errors import BenchmarkFailed
 from harness.core.evaluation import OutputComparison, OutputVerdict
+from harness.core.protocols import ExampleRunning
 from harness.core.result import Outcome
 from harness.running.launcher import Launcher
 from harness.running.placeholder_values import output_folder, output_path
@@ -58,16 +59,16 @@ class Sides:
 class OutputSource(Protocol):
     """Way to take the outputs of both sides."""
 
-    def compare(self, sides: Sides) -> OutputComparison:
+    def compare(self) -> OutputComparison:
         """Compare the outputs of both sides.
 
         Raises:
-            BenchmarkFailed: A launch failed.
+            BenchmarkFailed: They cannot be taken.
             DeviceLost: The device went away.
         """
 
-    def compare_control(self, sides: Sides) -> OutputComparison:
-        """Compare the outputs of the control's last launch with those of one more launch. Errors as for `compare`."""
+    def compare_control(self) -> OutputComparison:
+        """Compare the outputs of the control with those of one more launch of it. Errors as for `compare`."""
 
 
 def compare_sides(sides: Sides) -> OutputComparison:
@@ -80,13 +81,13 @@ def compare_sides(sides: Sides) -> OutputComparison:
         DeviceLost: The device went away.
     """
     began = time.monotonic()
-    source = _choose_source(sides)
-    if isinstance(source, str):
-        return OutputComparison(verdict=OutputVerdict.NOT_COMPARED, reason=source)
     try:
-        compared = source.compare(sides)
+        source = _choose_source(sides)
+        if isinstance(source, str):
+            return OutputComparison(verdict=OutputVerdict.NOT_COMPARED, reason=source)
+        compared = source.compare()
         if compared.verdict is OutputVerdict.DIFFERENT:
-            repeated = source.compare_control(sides)
+            repeated = source.compare_control()
             if repeated.verdict is OutputVerdict.DIFFERENT:
                 compared = OutputComparison(
                     verdict=OutputVerdict.NOT_COMPARED, reason=_UNSTEADY, examples=compared.examples
@@ -101,20 +102,29 @@ def _choose_source(sides: Sides) -> OutputSource | str:
     benchmark = sides.benchmark
     if benchmark.app is not None:
         return "apps write no outputs"
+    framework = sides.control.framework
+    if not benchmark.commands and isinstance(framework, ExampleRunning):
+        from harness.flows.compare.example_outputs import ExampleOutputs  # noqa: PLC0415 - NumPy, and data providers
+
+        return ExampleOutputs(sides.control, sides.treatment, benchmark, framework, sides.tolerance)
     if any(output.is_compared for output in benchmark.output_files):
-        return WrittenFiles()
+        return WrittenFiles(sides)
     if benchmark.output_files:
         return "its output files have a converter: they hold figures and no outputs"
     if benchmark.commands:
         return "the specification names no `output_files`"
-    return f"the runners of {sides.control.framework.name} write no outputs"
+    return f"the runners of {framework.name} write no outputs"
 
 
+@dataclass(frozen=True, slots=True)
 class WrittenFiles:
     """Output files of the specification, as the last launch of each side wrote them: no further launch is needed."""
 
-    def compare(self, sides: Sides) -> OutputComparison:
+    sides: Sides
+
+    def compare(self) -> OutputComparison:
         """Compare the files of both sides."""
+        sides = self.sides
         control, treatment = output_folder(sides.control.scratch), output_folder(sides.treatment.scratch)
         return merge_comparisons(
             compare_files(
@@ -128,9 +138,9 @@ class WrittenFiles:
             if output.is_compared
         )
 
-    def compare_control(self, sides: Sides) -> OutputComparison:
+    def compare_control(self) -> OutputComparison:
         """Launch the control once more, and compare its files with those of the launch before."""
-        control = sides.control
+        sides, control = self.sides, self.sides.control
         first = control.scratch / "first-output"
         shutil.copytree(output_folder(control.scratch), first, dirs_exist_ok=True)
         launch, _ = control.launch(sides.benchmark)
