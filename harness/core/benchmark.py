@@ -8,7 +8,7 @@ from typing import Final
 from pydantic import Field, JsonValue
 
 from harness.core.app import App
-from harness.core.examples import DataRequest
+from harness.core.examples import DataRequest, Scores
 from harness.core.launch_interval import plan_looks
 from harness.core.metric import Direction
 from harness.core.placeholders import find_placeholders
@@ -207,6 +207,7 @@ class Benchmark(Value):
         log_output: Whether to show what the program prints.
         operators: Whether each operator is timed too, at a small cost.
         data: Examples for which outputs are compared with those of the model's origin; None where none are given.
+        scores: Meaning of each output; automatic for those beyond its end.
         energy: Whether the energy of each launch is measured too.
         meter: Keys of the specification that ask for an external power meter, which no device has yet.
         variables: Value of every placeholder known at load time, as text.
@@ -257,6 +258,7 @@ class Benchmark(Value):
     log_output: bool = False
     operators: bool = False
     data: DataRequest | None = None
+    scores: tuple[Scores, ...] = ()
     energy: bool = False
     meter: tuple[str, ...] = ()
     variables: dict[str, str] = {}

@@ -67,6 +67,22 @@ class Stage(StrEnum):
     DEVICE = "device"
 
 
+class Scores(StrEnum):
+    """Meaning of an output of a model.
+
+    Attributes:
+        AUTOMATIC: What its shape and its numbers suggest (docs/accuracy.md).
+        LOGITS: Scores of classes along the last dimension, of which softmax makes probabilities.
+        PROBABILITIES: Probabilities of classes along the last dimension.
+        NONE: No scores of classes.
+    """
+
+    AUTOMATIC = "automatic"
+    LOGITS = "logits"
+    PROBABILITIES = "probabilities"
+    NONE = "none"
+
+
 class DataRequest(Value):
     """Request for examples: everything that determines them.
 

@@ -133,6 +133,7 @@ class _Expansion:
             log_output=launch.log_output(),
             operators=test.operators or self.context.options.operators,
             data=self._data(),
+            scores=test.scores,
             energy=test.energy or (metric == POWER and not test.kinds),
             meter=test.meter_keys,
             variables={**scope.values, "identifier": identifier},
@@ -300,7 +301,7 @@ def _compute_digest(benchmark: Benchmark, overrides: frozenset[str]) -> str:
     """
     excluded = {
         *("id", "origin", "framework_origin", "digest", "meta", "log_output", "statistics", "direction", "variables"),
-        *("timeout_s", "cooldown_s", "platform", "tags", "max_launches", "precision", "output_tolerance"),
+        *("timeout_s", "cooldown_s", "platform", "tags", "max_launches", "precision", "output_tolerance", "scores"),
         # Series from before there were such keys continue.
         *(name for name in ("operators", "energy", "app", "meter", "kinds", "data") if not getattr(benchmark, name)),
     }

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, JsonValue
 
 from harness.core.benchmark import POWER
+from harness.core.examples import Scores
 from harness.core.scalars import Scalar
 from harness.specification.sections import (
     Converter,
@@ -180,6 +181,7 @@ class Test(Section):
         direction: Which direction is better, "lower" or "higher", by metric: {"NET decode_rate": "higher"}.
         operators: Time each operator too. Costs up to 3 % of the latency.
         data: Data set whose examples outputs are compared for, or the name of its provider: "digits".
+        scores: Meaning of each output of the model: "logits", "probabilities", "none", or "automatic".
         energy: Measure the energy of each launch too, where the device can. The metric "power" implies it.
         cpu_list: CPUs to pin to: a number, "0,2" or "4-7"; 0 or less as a number forbids pinning.
         MKL_NUM_THREADS: That variable; 0 or less leaves it unset.
@@ -225,6 +227,7 @@ class Test(Section):
     direction: dict[Name, Literal["lower", "higher"]] = {}
     operators: bool = False
     data: Data | None = None
+    scores: Many[Annotated[Scores, Field(strict=False)]] = ()
     energy: bool = False
     cpu_list: int | Name | None = Field(None, alias="cpu-list")
     mkl_num_threads: int | None = Field(None, alias="MKL_NUM_THREADS")

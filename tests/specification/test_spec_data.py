@@ -10,7 +10,7 @@ import pytest
 
 from harness.core.benchmark import Benchmark
 from harness.core.errors import SpecificationError
-from harness.core.examples import DataRequest
+from harness.core.examples import DataRequest, Scores
 from harness.specification.load import load
 
 EXPORT = {"definition": "mlp", "recipe": "{backend}"}
@@ -122,3 +122,16 @@ def test_mistakes_are_told(test: dict[str, Any], message: str, tmp_path: Path) -
         benchmark(tmp_path, test=test)
     assert message in str(raised.value)
     assert "spec.json:" in str(raised.value)
+
+
+def test_outputs_have_a_stated_meaning(tmp_path: Path) -> None:
+    unstated = benchmark(tmp_path)
+    stated = benchmark(tmp_path, test={"scores": ["none", "probabilities"]})
+    assert (unstated.scores, stated.scores) == ((), (Scores.NONE, Scores.PROBABILITIES))
+    assert stated.digest == unstated.digest  # what is measured is the same
+
+
+def test_an_unknown_meaning_is_reported_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(SpecificationError, match="logits") as raised:
+        benchmark(tmp_path, test={"scores": ["logit"]})
+    assert "/tests/0/scores/0" in str(raised.value)

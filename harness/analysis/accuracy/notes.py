@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from harness.analysis.accuracy.scores import ScoreCounts, Scores
-from harness.core.examples import Stage, TensorInfo
+from harness.analysis.accuracy.scores import ScoreCounts
+from harness.core.examples import Scores, Stage, TensorInfo
 from harness.core.note import Note
 
 _UNDECIDED: Final = 0.9

@@ -18,8 +18,9 @@ from harness.analysis.accuracy.intervals import (
     proportion_interval,
 )
 from harness.analysis.accuracy.sample_sizes import examples_for_difference, examples_for_proportion
-from harness.analysis.accuracy.scores import TOP, ScoreCounts, Scores
+from harness.analysis.accuracy.scores import TOP, ScoreCounts
 from harness.core.evaluation import McNemar, Statistic
+from harness.core.examples import Scores
 
 _INFINITE: Final = "the stage gives the probability 0 to a class to which the reference gives more"
 _NO_EXAMPLES: Final = "no example has finite scores"

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.analysis.accuracy.arrays import FLOATING, Floats
-from harness.core.examples import TensorInfo
+from harness.core.examples import Scores, TensorInfo
 
 TOP: Final = 5
 """Number of classes that count as named in top-5 figures."""
 
 _SUM_TOLERANCE: Final = 1e-2
 """Distance from 1 that a sum of probabilities may have: rounding of a thousand `bfloat16` numbers."""
-
-
-class Scores(StrEnum):
-    """Meaning of an output."""
-
-    AUTOMATIC = "automatic"
-    LOGITS = "logits"
-    PROBABILITIES = "probabilities"
-    NONE = "none"
 
 
 def classes_of(tensor: TensorInfo, scores: Scores = Scores.AUTOMATIC, batch: int = 1) -> int | None:

@@ -29,9 +29,9 @@ from harness.analysis.accuracy.score_statistics import (
     own_accuracy_statistics,
     run_mcnemar,
 )
-from harness.analysis.accuracy.scores import ScoreCounts, Scores, classes_of
+from harness.analysis.accuracy.scores import ScoreCounts, classes_of
 from harness.core.evaluation import StageEvaluation, Statistic
-from harness.core.examples import Stage, TensorInfo
+from harness.core.examples import Scores, Stage, TensorInfo
 from harness.core.note import Note
 
 _FORM_HINT: Final = "make both from the same model and input shapes; a folder of earlier outputs has to be made again"

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from harness.analysis.accuracy.score_statistics import accuracy_statistics, agreement_statistics, run_mcnemar
-from harness.analysis.accuracy.scores import ScoreCounts, Scores, classes_of
+from harness.analysis.accuracy.scores import ScoreCounts, classes_of
 from harness.core.evaluation import Statistic
-from harness.core.examples import TensorInfo
+from harness.core.examples import Scores, TensorInfo
 
 Array = NDArray[Any]
 untimed = settings(deadline=None, max_examples=50)

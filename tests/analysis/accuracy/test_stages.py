@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from harness.analysis.accuracy.arrays import OutputStream
-from harness.analysis.accuracy.scores import Scores
 from harness.analysis.accuracy.stages import Labels, evaluate_reference, evaluate_stage
 from harness.core.evaluation import StageEvaluation, Statistic
-from harness.core.examples import Stage
+from harness.core.examples import Scores, Stage
 from tests.analysis.accuracy.streams import floats, stream, to_bfloat16
 
 NAN, INF = math.nan, math.inf
