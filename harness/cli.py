@@ -41,6 +41,10 @@ _COMMANDS: Final = {
         ),
     ),
     "bisect": ("measuring", "Find the commit that changed a metric, between a good and a bad one."),
+    "profile": (
+        "profiling",
+        "Time each operator of a model: by kind and one by one, delegated or not, with its module and line of Python.",
+    ),
     "self-check": (
         "checking",
         "Compare a program with itself for five minutes: which changes can be shown here, and what disturbs.",

@@ -156,7 +156,8 @@ class ObservationCollector:
         name, printed_unit = key[:2], key[2]
         first_unit = self._units.setdefault(name, printed_unit)
         if convert(1.0, printed_unit, first_unit) is None:
-            self.clashes[f"{' '.join(name)} in `{first_unit}` and in `{printed_unit}`"] = None
+            first, second = (f"in `{text}`" if text else "without one" for text in (first_unit, printed_unit))
+            self.clashes[f"{' '.join(name)} {first} and {second}"] = None
             first_unit = printed_unit
         append = self.samples.setdefault((*name, first_unit), []).append
         if first_unit != printed_unit:

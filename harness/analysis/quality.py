@@ -141,8 +141,8 @@ def _impossible(metric: Metric) -> Iterator[Note]:
     if wrong:
         yield Note(
             code="impossible",
-            message=f"{metric.name} was {wrong[0]:g} {metric.unit} in {len(wrong)} of {max(1, len(metric.samples))} "
-            "samples: no time, and no rate, is zero or less",
+            message=f"{metric.name} was {f'{wrong[0]:g} {metric.unit}'.rstrip()} in {len(wrong)} of "
+            f"{max(1, len(metric.samples))} samples: no time, and no rate, is zero or less",
             hint="check how the program measures time: the clock may have been set, or is too coarse",
             trust=False,
         )

@@ -189,7 +189,7 @@ def _builder_of(observation: Observation, collected: dict[str, _MetricBuilder]) 
     name = observation.name
     first = collected.setdefault(name, _MetricBuilder(observation)).first
     if observation.info is None and _convert_samples(observation, first.unit) is None:
-        name = f"{name} ({observation.unit})"
+        name = f"{name} ({observation.unit or 'no unit'})"
     return collected.setdefault(name, _MetricBuilder(observation))
 
 

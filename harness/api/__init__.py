@@ -135,11 +135,12 @@ def compare(
     return call(work, progress=progress)
 
 
-def load(path: str | PathLike[str]) -> Results:
+def load(path: str | PathLike[str] = "LAST") -> Results:
     """Read stored results.
 
     Args:
-        path: A result file, its folder, or any folder above some: the folder of results itself, or a part of it.
+        path: As of `harness report`: a result file, its folder, or any folder above some, also relative to the folder
+            of results; `LAST` for the results of the last run.
 
     Returns:
         The results, oldest first. Files that cannot be read are in the messages, and make the exit code 3.

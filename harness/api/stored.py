@@ -6,22 +6,27 @@ from pathlib import Path
 
 from harness.api.calls import RecordingDisplay
 from harness.api.results import Results
+from harness.config import arguments
+from harness.config.flags import InspectFlags
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.result import Report, Result
+from harness.flows.inspect.stored_results import LAST, ResultFilter, StoredResults
 from harness.flows.measure.reporting import Reporting
 from harness.store.canonical_json import load_result
 from harness.store.tree import find_results
 
 
 def load_results(path: Path) -> Results:
-    """Read the results of a file or of every folder below one, oldest first.
+    """Read the results of a file or of every folder below one, oldest first, named as for `harness report`.
 
     Raises:
         UsageError: There is no result.
         EnvironmentProblem: No file that is there can be read.
     """
+    if not path.exists():
+        return _load_from_tree(path)
     files = find_results(path) if path.is_dir() else [path]
-    if not files or not path.exists():
+    if not files:
         raise UsageError(f"no result in {path}", hint="name a result.json, or a folder above some")
     results: list[Result] = []
     problems: list[EnvironmentProblem] = []
@@ -33,6 +38,18 @@ def load_results(path: Path) -> Results:
     if not results:
         raise problems[0]
     results.sort(key=lambda result: result.started)
+    return Results(tuple(results), _exit_code(results, problems), tuple(map(str, problems)), next(iter(problems), None))
+
+
+def _load_from_tree(path: Path) -> Results:
+    """Read the results of the last run, or of a folder that is named relative to the tree, as `harness report` does."""
+    tree = arguments.resolve_settings(InspectFlags()).local_reporter
+    is_last = str(path) == LAST
+    stored = StoredResults(None if is_last else path, tree, ResultFilter(last_run=is_last))
+    results = [entry.result for entry in stored]
+    problems = stored.unreadable
+    if not results:
+        raise problems[0] if problems else UsageError(f"no result in {tree}", hint="measure first: harness mv2")
     return Results(tuple(results), _exit_code(results, problems), tuple(map(str, problems)), next(iter(problems), None))
 
 

@@ -34,6 +34,11 @@ OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("harness bisect mv2 --repo-dir executorch --good v1.4.1 --bad main", "search between two commits"),
         ("harness bisect mv2 --source releases:executorch --good 1.4.0 --bad 1.5.1", "between two releases"),
     ),
+    "profile": (
+        ("harness profile mv2 --only '*q8*'", "kinds of operators by time"),
+        ("harness profile mv2 -v --export operators.csv", "each with module and line"),
+        ("harness profile mv2 --reporter html=mv2.html", "with a picture of modules"),
+    ),
     "self-check": (
         ("harness self-check", "five minutes, needs no torch"),
         ("harness self-check mv2 --minutes 10", "with a model, and more time"),
@@ -68,8 +73,13 @@ OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
     "init": (("harness init", "answer a few questions at a terminal"),),
     "report": (
         ("harness report", "the latest results"),
+        ("harness report LAST -v", "the last run again, in full"),
         ("harness report results/vm", "those in a folder again"),
-        ("harness report --flush", "send what a remote reporter could not deliver"),
+        ("harness report --against LAST", "what differs from the run before"),
+        ("harness report --only '*q8*' --since 2d", "a selection"),
+        ("harness report LAST --reporter html=page.html", "as a page"),
+        ("harness report --export results.csv", "as a table"),
+        ("harness report --flush", "send what could not be delivered"),
     ),
     "schema": (("harness schema > specification.schema.json", "for an editor"),),
     "validate": (

@@ -8,6 +8,7 @@ from harness.core.alarm import Alarm
 from harness.core.build import BuildInfo
 from harness.core.cached_files import CachedFile
 from harness.core.device import Device
+from harness.core.program_graph import OperatorIdentity
 from harness.core.result import Outcome, Result
 from harness.core.scalars import Scalar
 from harness.core.self_check import SelfCheck
@@ -303,3 +304,65 @@ class ExportDocument(Document):
 
     files: tuple[ExportedFile, ...]
     failed: int = 0
+
+
+class ProfiledOperator(Value):
+    """Operator of a profile.
+
+    Attributes:
+        name: Its name, with the number of its occurrence.
+        kind: Its name without number.
+        order: Its 0-based place in order of execution.
+        median_us: Median in an iteration, in microseconds.
+        share: Share of the sum of all operators.
+        cumulative_share: Share of this one and of all that take longer.
+        delegate: Backend that executes it; empty for a kernel of the runtime, null where that is not known.
+        identity: The nodes of the model's graph that it executes; null where it is not known.
+    """
+
+    name: str
+    kind: str
+    order: int
+    median_us: float
+    share: float
+    cumulative_share: float
+    delegate: str | None = None
+    identity: OperatorIdentity | None = None
+
+
+class ProfileOfBenchmark(Value):
+    """Profile of one benchmark on one device.
+
+    Attributes:
+        model: Model name.
+        identifier: Name of the pass that timed operators.
+        device: Identity of the device; null where there was none.
+        outcome: How that pass ended.
+        reason: Why, when not ok.
+        latency_us: Median latency without tracing, in microseconds; null where it was not measured.
+        traced_latency_us: Median latency while operators are timed.
+        overhead: Relative difference of the two: 0.02 is 2 % slower.
+        coverage: Share of the traced latency that the operators take; null where it is not known.
+        operators: The longest first.
+    """
+
+    model: str
+    identifier: str
+    device: str | None
+    outcome: Outcome
+    reason: str | None = None
+    latency_us: float | None = None
+    traced_latency_us: float | None = None
+    overhead: float | None = None
+    coverage: float | None = None
+    operators: tuple[ProfiledOperator, ...] = ()
+
+
+class ProfileDocument(Document):
+    """What `harness profile --json` prints.
+
+    Attributes:
+        profiles: One for each benchmark and device.
+    """
+
+    profiles: tuple[ProfileOfBenchmark, ...]

@@ -123,7 +123,7 @@ def describe_coverage(results: Sequence[Result]) -> Iterator[str]:
     for result in results:
         profile = compute_profile(result)
         if profile is not None and profile.coverage is not None:
-            share = _format_share(profile.coverage)
+            share = format_share(profile.coverage)
             yield f"{_title(result)}: {len(profile.operators)} operators take {share} of the latency"
 
 
@@ -170,12 +170,12 @@ def _profile_rows(result: Result, at_most: int | None) -> Iterator[_Row]:
     title = _title(result)
     for operator in profile.operators[:at_most]:
         texts = (title, make_printable(operator.name), format_quantity(operator.median_us, "us"))
-        yield (*map(Span, texts), Span(_format_share(operator.share)))
+        yield (*map(Span, texts), Span(format_share(operator.share)))
         title = ""
     if rest := profile.operators[len(profile.operators[:at_most]) :]:
         total_us, share = sum(operator.median_us for operator in rest), sum(operator.share for operator in rest)
         texts = ("", f"and {len(rest)} more", format_quantity(total_us, "us"))
-        yield (*map(Span, texts), Span(_format_share(share)))
+        yield (*map(Span, texts), Span(format_share(share)))
 
 
 def _change_row(title: str, change: OperatorRow) -> _Row:
@@ -194,6 +194,6 @@ def _title(result: Result) -> str:
     return make_printable(result.benchmark.title)
 
 
-def _format_share(share: float) -> str:
+def format_share(share: float) -> str:
     """Format with one decimal in every row: these shares are added up by eye."""
     return f"{100 * share:.1f} %"

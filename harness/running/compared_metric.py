@@ -62,7 +62,7 @@ class ComparedMetric:
         observation = self.find(observations)
         if observation is None:
             return f"it reported no samples of {self.name}"
-        smallest = f"{min(values_of(observation)):g} {observation.unit}"
+        smallest = f"{min(values_of(observation)):g} {observation.unit}".rstrip()
         return self.explain_unit(observation) or f"it reported {smallest}, of which there is no ratio"
 
 

@@ -212,6 +212,11 @@ def make_sample_series(result: Result) -> Iterator[SampleSeries]:
             yield SampleSeries.model_validate({**side, **_list_samples(metric.samples, metric.launches, started)})
 
 
+def _name(text: str) -> str | None:
+    """Return the name of a source or commit; None where a framework without a runner has none."""
+    return None if text in {"", "none"} else text
+
+
 def _describe_benchmark(result: Result, build: BuildInfo | None) -> dict[str, object]:
     info, device = result.benchmark, result.device
     return {
@@ -227,8 +232,8 @@ def _describe_benchmark(result: Result, build: BuildInfo | None) -> dict[str, ob
         "platform": device.platform if device is not None else None,
         "device": device.identity if device is not None else None,
         "device_name": device.name if device is not None else None,
-        "source": build.source if build is not None else None,
-        "commit": build.commit if build is not None else None,
+        "source": _name(build.source) if build is not None else None,
+        "commit": _name(build.commit) if build is not None else None,
         "commit_name": build.commit_name if build is not None else None,
         "recipe": build.recipe if build is not None else None,
         "build_digest": build.digest if build is not None else None,

@@ -45,5 +45,16 @@ def test_where_no_result_is_there_is_a_mistake(place: Path) -> None:
         harness.load(place)
 
 
+def test_the_words_of_report_name_results(place: Path) -> None:
+    earlier = harness.run(generic(one_test("a", observe(1, 2, 3))))
+    later = harness.run(generic(one_test("b", observe(1, 2, 3))))
+    assert [result.uid for result in harness.load("LAST")] == [result.uid for result in harness.load()]
+    assert harness.load("LAST").results == later.results
+    folder = harness.load(place / "results")[0]
+    assert folder == earlier[0]
+    names = sorted(path.name for path in (place / "results").iterdir() if path.is_dir() and path.name[0] != ".")
+    assert sum(len(harness.load(name)) for name in names) == 2
+
+
 def test_any_results_make_a_table() -> None:
     assert len(harness.frame([ok_result(), failed_result()])) == len(harness.frame(ok_result())) + 1

@@ -70,6 +70,17 @@ def test_the_list_shows_everything_that_can_be_named(capsys: pytest.CaptureFixtu
     assert sort["benchmarks"] == ["sort/sort-1000", "sort/sort-100000"]
 
 
+def test_the_list_is_as_wide_as_columns_in_a_pipe(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    assert run("list") == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 50
+    monkeypatch.delenv("COLUMNS")
+    assert run("list") == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) > 100
+
+
 def test_a_section_is_listed_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("list", "recipes") == 0
     shown = capsys.readouterr().out

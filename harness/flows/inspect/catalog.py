@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from harness import plugins
 from harness.config.built_in import LISTS, MODELS, find_shipped
 from harness.core.benchmark import Benchmark
 from harness.core.errors import SpecificationError
+from harness.display.console import CleanConsole
 from harness.display.tables import draw_rows, print_output, widen
 from harness.presentation.documents import DOCUMENT_VERSION
 from harness.specification.load import load
@@ -85,11 +88,20 @@ def show_catalog(console: Console, *, section: str | None = None, as_json: bool 
         if name in (MODELS, LISTS):
             print_output(Text(f"{name} ({_PURPOSES[name]})", style="bold"), console)
             rows = [(item.name, str(len(item.benchmarks)), item.description) for item in _load_shipped(name)]
-            print_output(draw_rows(("name", "benchmarks", "description"), rows, right={"benchmarks"}), console)
+            _print_table(draw_rows(("name", "benchmarks", "description"), rows, right={"benchmarks"}), console)
     named = [name for name in sections if name not in (MODELS, LISTS)]
     if named:
         rows = [(name, ", ".join(_describe_names(_names(name))), _PURPOSES[name]) for name in named]
-        print_output(draw_rows(("kind", "names", "use"), rows), console)
+        _print_table(draw_rows(("kind", "names", "use"), rows), console)
+
+
+def _print_table(table: Table, console: Console) -> None:
+    """Print a table as wide as a terminal, or as COLUMNS where it is set for a pipe: descriptions are broken there."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and not console.is_terminal:
+        CleanConsole(file=console.file, width=int(columns)).print(table)
+    else:
+        print_output(table, console)
 
 
 def _load_shipped(folder: str) -> Sequence[_Shipped]:

@@ -23,8 +23,9 @@ def ask(config: Path, console: Console) -> ExitCode:
     """
     if not sys.stdin.isatty():
         raise UsageError(
-            "there is no terminal to answer at",
-            hint=f'write {config} yourself, as in {{"root_model_dir": "/models"}}, or use flags or HARNESS_* variables',
+            "harness init asks questions, and standard input is no terminal",
+            hint=f'run it in a terminal, or write the answers into {config}, such as {{"local_reporter": "/results"}}: '
+            "its keys are the flags of `harness run --help` with `_` for `-`",
         )
     console.print(f"Answers become defaults in {config}. An empty answer leaves a setting as it is by default.\n")
     answers: dict[str, object] = {

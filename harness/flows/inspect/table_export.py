@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -52,7 +53,7 @@ def export_stored(
     rows = export_table(results(), file, samples=samples)
     for problem in stored.unreadable:
         progress.warn(f"✗ {problem.message}")
-    progress.say(f"{rows} rows of {count} result{'' if count == 1 else 's'}: {file}")
+    progress.say(f"{rows} row{'' if rows == 1 else 's'} of {count} result{'' if count == 1 else 's'}: {file}")
     return ExitCode.ENVIRONMENT if stored.unreadable else ExitCode.OK
 
 
@@ -87,7 +88,18 @@ def export_table(results: Iterable[Result], file: Path, *, samples: bool) -> int
 
 
 def _encode_csv(frame: pd.DataFrame) -> str:
+    """Return a table for people and spreadsheets: what was computed has the digits that say something."""
+    if "value" not in frame.columns:  # samples are data, and stay as they were measured
+        computed = frame.select_dtypes("float").columns
+        frame = frame.assign(**{name: frame[name].map(_round, na_action="ignore") for name in computed})
     return str(frame.to_csv(index=False, lineterminator="\n"))
+
+
+def _round(number: float) -> float:
+    """Round to six significant digits, but never before the decimal point."""
+    if number == 0 or not math.isfinite(number):
+        return number
+    return round(number, max(0, _DIGITS - 1 - math.floor(math.log10(abs(number)))))
 
 
 def _encode_json(frame: pd.DataFrame) -> str:
@@ -111,6 +123,9 @@ def _encode_parquet(frame: pd.DataFrame) -> bytes:
             hint=f"{install_command(('parquet',))}, or export a .csv",
         ) from error
 
+
+_DIGITS: Final = 6
+"""Significant digits of statistics in CSV; JSON and Parquet have all."""
 
 _ENCODERS: Final[Mapping[str, Callable[[pd.DataFrame], str | bytes]]] = {
     ".csv": _encode_csv,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -10,6 +10,8 @@ from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.errors import ExitCode, most_severe
 from harness.core.protocols import Progress, Reporter, app_suffix
+from harness.core.reproduction import Reproduction
+from harness.core.result import Result
 from harness.flows.measure.fetching import export, fetch_given, files_exit_code
 from harness.flows.measure.given_programs import describe_unused
 from harness.flows.measure.jobs import make_jobs, report_failure
@@ -29,6 +31,8 @@ def run(
     progress: Progress,
     side: Side = installed_runner,
     listeners: Sequence[Reporter] = (),
+    *,
+    reproduce: Callable[[Result], Reproduction | None] | None = None,
 ) -> ExitCode:
     """Measure every benchmark of the plan once, and report.
 
@@ -38,8 +42,9 @@ def run(
         progress: Shows what happens.
         side: Source of the runner.
         listeners: Receive each result, beside the reporters of the settings.
+        reproduce: Returns the command that measures a result once more (default: that of `harness run`).
     """
-    reproduce = partial(reproduce_run, settings=settings, side=side, platform=plan.platform)
+    reproduce = reproduce or partial(reproduce_run, settings=settings, side=side, platform=plan.platform)
     reporting = Reporting(prepare_reporters(settings), progress, listeners, reproduce)
     try:
         needs_runner = side is installed_runner

@@ -174,6 +174,30 @@ def test_a_control_of_zeros_and_outputs_without_elements_have_a_verdict() -> Non
     )
 
 
+values = st.floats(-100, 100, width=32)
+sides = st.tuples(st.integers(1, 4), st.integers(1, 5)).flatmap(
+    lambda shape: st.tuples(
+        arrays.arrays("float32", shape, elements=values),
+        arrays.arrays("float32", shape, elements=st.sampled_from([0.0, 1e-6, 1e-3, 0.1])),
+    )
+)
+
+
+@untimed
+@given(sides, st.sampled_from([1e-5, 1e-3, 0.1]), st.sampled_from([0.0, 1e-4]))
+def test_tolerance_is_relative_to_the_largest_element_of_each_example(
+    pair: tuple[NDArray[Any], NDArray[Any]], relative: float, absolute: float
+) -> None:
+    control, treatment = pair[0], pair[0] + pair[1]
+    errors = np.abs(np.float64(treatment) - np.float64(control))
+    allowed = absolute + relative * np.abs(np.float64(control)).max(axis=1, keepdims=True)
+    comparison = compare_outputs(stream(control), stream(treatment), Tolerance(absolute, relative))
+    assert comparison.differing_examples == int((errors > allowed).any(axis=1).sum())
+    assert (comparison.verdict is OutputVerdict.DIFFERENT) == bool((errors > allowed).any())
+    assert comparison.max_absolute_error == errors.max()
+    assert (comparison.absolute_tolerance, comparison.relative_tolerance) == (absolute, relative)
+
+
 bits = st.tuples(st.integers(1, 4), st.integers(1, 5)).flatmap(
     lambda shape: st.tuples(arrays.arrays("uint32", shape), arrays.arrays("uint32", shape))
 )

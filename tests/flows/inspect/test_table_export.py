@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 
 from harness.config.settings import Settings
+from harness.core.build import BuildInfo
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.files.installation import install_command
 from harness.flows.inspect.stored_results import ResultFilter
@@ -45,6 +47,39 @@ def test_csv_holds_exact_numbers_and_any_text(tree: Path, tmp_path: Path) -> Non
     assert frame.loc[4, "outcome"] == "crashed"
 
 
+def test_csv_has_the_digits_of_statistics_that_say_something(tmp_path: Path) -> None:
+    result = ok_result(uid="one")
+    exact = {"p50": 0.0123456789012345, "mean": 1234567890.0, "stdev": 1234567.891, "min": 0.0}
+    metric = result.metrics[0].model_copy(update={"summary": exact})
+    LocalReporter(tmp_path / "tree").report(report_of(result.model_copy(update={"metrics": (metric,)})))
+    file = tmp_path / "results.csv"
+    _export(tmp_path / "tree", file)
+    (row,) = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
+    assert (row["median"], row["mean"], row["stdev"], row["min"]) == ("0.0123457", "1234567890.0", "1234568.0", "0.0")
+    _export(tmp_path / "tree", tmp_path / "results.json")
+    (whole,) = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["rows"]
+    assert whole["median"] == exact["p50"]
+
+
+def test_samples_in_csv_are_as_they_were_measured(tmp_path: Path) -> None:
+    result = ok_result(uid="one")
+    metric = result.metrics[0].model_copy(update={"samples": (0.1234567890123456, 1e-9)})
+    LocalReporter(tmp_path / "tree").report(report_of(result.model_copy(update={"metrics": (metric,)})))
+    file = tmp_path / "samples.csv"
+    _export(tmp_path / "tree", file, samples=True)
+    values = [float(row["value"]) for row in csv.DictReader(file.read_text(encoding="utf-8").splitlines())]
+    assert values == [0.1234567890123456, 1e-9]
+
+
+def test_a_result_without_a_runner_has_no_commit(tmp_path: Path) -> None:
+    result = ok_result(uid="one").model_copy(update={"build": BuildInfo(source="none", commit="none")})
+    LocalReporter(tmp_path / "tree").report(report_of(result))
+    file = tmp_path / "results.csv"
+    _export(tmp_path / "tree", file)
+    row = next(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
+    assert (row["source"], row["commit"]) == ("", "")
+
+
 def test_samples_are_a_table_too(tree: Path, tmp_path: Path) -> None:
     file = tmp_path / "samples.csv"
     _export(tree, file, samples=True)
@@ -64,7 +99,7 @@ def test_json_rows_have_no_empty_columns(tree: Path, tmp_path: Path) -> None:
 
 
 def test_only_selected_results_are_exported(tree: Path, tmp_path: Path) -> None:
-    assert "1 rows of 1 result:" in _export(tree, tmp_path / "results.csv", only=("*t1",))
+    assert "1 row of 1 result:" in _export(tree, tmp_path / "results.csv", only=("*t1",))
 
 
 def test_parquet_keeps_types(tree: Path, tmp_path: Path) -> None:
