@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from harness.core.comparison import Comparison, OperatorComparison, Verdict
@@ -11,6 +11,7 @@ from harness.core.metric import LATENCY, Metric, convert
 from harness.core.result import Result
 from harness.presentation.explanations import head_interval
 from harness.presentation.numbers import format_change, format_interval, format_quantity
+from harness.presentation.operator_identities import describe_module, describe_source
 from harness.presentation.tables import Column
 from harness.presentation.text import Span, Tone, make_printable
 from harness.presentation.verdicts import VerdictCategory
@@ -97,7 +98,9 @@ def find_changed_operators(comparison: Comparison) -> list[OperatorRow]:
 def build_profile_table(results: Sequence[Result], at_most: int | None = None) -> list[Column]:
     """Build the table of each result's operators; a benchmark is named in its first row only."""
     rows = [row for result in results for row in _profile_rows(result, at_most)]
-    return _columns(("benchmark", "operator", "median", "share"), rows, first_right=2)
+    columns = _columns(("benchmark", "operator", "median", "share", "module", "line"), rows, first_right=2)
+    module, line = (replace(column, right=False, weight=40) for column in columns[-2:])
+    return [*columns[:-2], module, replace(line, weight=30)]
 
 
 def build_changes_table(results: Sequence[Result], at_most: int | None = None) -> list[Column]:
@@ -168,14 +171,19 @@ def _profile_rows(result: Result, at_most: int | None) -> Iterator[_Row]:
     if profile is None:
         return
     title = _title(result)
+    identities = {identity.name: identity for identity in result.operators}
     for operator in profile.operators[:at_most]:
-        texts = (title, make_printable(operator.name), format_quantity(operator.median_us, "us"))
-        yield (*map(Span, texts), Span(format_share(operator.share)))
+        identity = identities.get(operator.name)
+        figures = (format_quantity(operator.median_us, "us"), format_share(operator.share))
+        origin = (describe_module(identity), describe_source(identity))
+        yield tuple(
+            Span(text) for text in (title, make_printable(operator.name), *figures, *map(make_printable, origin))
+        )
         title = ""
     if rest := profile.operators[len(profile.operators[:at_most]) :]:
         total_us, share = sum(operator.median_us for operator in rest), sum(operator.share for operator in rest)
-        texts = ("", f"and {len(rest)} more", format_quantity(total_us, "us"))
-        yield (*map(Span, texts), Span(format_share(share)))
+        texts = ("", f"and {len(rest)} more", format_quantity(total_us, "us"), format_share(share), "", "")
+        yield tuple(map(Span, texts))
 
 
 def _change_row(title: str, change: OperatorRow) -> _Row:

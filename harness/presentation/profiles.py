@@ -12,6 +12,7 @@ from harness.core.metric import LATENCY, Metric
 from harness.core.program_graph import OperatorIdentity
 from harness.core.result import Result
 from harness.presentation.numbers import format_change, format_median, format_quantity
+from harness.presentation.operator_identities import describe_module, describe_source
 from harness.presentation.operators import compute_profile, format_share
 from harness.presentation.tables import Column, make_cells
 from harness.presentation.text import make_printable
@@ -113,25 +114,6 @@ def build_operators_table(report: ProfileReport) -> list[Column]:
         Column("module", make_cells([describe_module(row.identity) for row in rows])),
         Column("line", make_cells([describe_source(row.identity) for row in rows]), weight=40),
     ]
-
-
-def describe_module(identity: OperatorIdentity | None) -> str:
-    """Return the module of an operator; its node where it belongs to none; or why neither can be told."""
-    if identity is None:
-        return ""
-    node = identity.main_node
-    if node is not None:
-        return node.module or f"({node.exported or node.name})"
-    if identity.nodes_inside is not None:
-        nodes = "node" if identity.nodes_inside == 1 else "nodes"
-        return f"inside delegate call {identity.instruction}: {identity.nodes_inside} {nodes}"
-    return f"added by {identity.delegate}" if identity.delegate else ""
-
-
-def describe_source(identity: OperatorIdentity | None) -> str:
-    """Return file and line of an operator; empty where they are not known."""
-    node = identity.main_node if identity is not None else None
-    return node.source.place if node is not None and node.source is not None else ""
 
 
 def summarise_profile(report: ProfileReport) -> Iterator[str]:

@@ -28,13 +28,14 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Rectangle:
-    """Filled rectangle."""
+    """Filled rectangle; its title is shown where the pointer rests on it."""
 
     kind: str
     x: float
     y: float
     width: float
     height: float
+    title: str = ""
     tag: str = "rect"
 
 

@@ -35,6 +35,7 @@ from reporters.html.pictures.bars import draw_bars, explain_bars
 from reporters.html.pictures.device import draw_device
 from reporters.html.pictures.launches import draw_launches
 from reporters.html.pictures.pairs import draw_interval, draw_pairs, interval_reach
+from reporters.html.pictures.profile import draw_profile, explain_profile
 from reporters.pages import ReportedRun
 
 _PICTURES: Final = 200
@@ -56,7 +57,7 @@ class Article:
         reason: Why it has this verdict or outcome.
         pictures: Its pictures.
         tables: Small tables.
-        key: Explanation of the tables.
+        key: Explanation of the tables, or of the last picture.
         notes: Notes in full, with their hints.
         commands: Commands that measure or judge it again, each with its purpose.
         stored: Links to its file and logs.
@@ -214,6 +215,7 @@ def _measurement_article(number: int, result: Result, run: ReportedRun) -> Artic
     launches = run.launches.get(result.uid, ())
     measured = estimate(result, launches)
     picture = draw_launches(main, launches, f"p{number}") if main and number < _PICTURES else None
+    profile = draw_profile(result, f"o{number}") if number < _PICTURES else None
     return Article(
         anchor=f"b{number}",
         kind="failed" if choose_mark(result).text == "✗" else "skipped" if not result.ok else "measured",
@@ -223,9 +225,9 @@ def _measurement_article(number: int, result: Result, run: ReportedRun) -> Artic
         interval=f"{measured.interval}, {measured.basis}" if measured and measured.interval else "",
         cost="",
         reason="" if result.ok else result.reason or "",
-        pictures=[picture] if picture else [],
+        pictures=[drawn for drawn in (picture, profile) if drawn is not None],
         tables=(),
-        key="",
+        key=explain_profile(result) if profile is not None else "",
         notes=result.notes if result.ok or not result.hint else (*result.notes, _hint_of(result)),
         commands=_reproduce(result),
         stored=link_stored(result, run),

@@ -78,11 +78,12 @@ def profile(
         listeners=(*listeners, collector),
         reproduce=_reproducer(origins, settings, plan.platform),
     )
-    untraced = {_key(result, origins): result for result in collector.results if not result.benchmark.operators}
+    digests = {traced.digest for _, traced in passes}
+    untraced = {_key(result, origins): result for result in collector.results if result.benchmark.digest not in digests}
     return code, tuple(
         ProfiledResult(untraced.get(_key(result, origins)), result)
         for result in collector.results
-        if result.benchmark.operators
+        if result.benchmark.digest in digests
     )
 
 
