@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -16,8 +17,11 @@ _UNDECIDED: Final = 0.9
 """Entropy of the reference, relative to that of equal probabilities, above which its choice is arbitrary. Networks
 with random weights have 0.998 (MobileNetV2, 1,000 classes); the trained EfficientNet-Lite0 has 0.47 on photographs."""
 
-_FEW_CLASSES: Final = 0.1
-"""Share of the classes that could occur, of which the reference chooses no more in a set that cannot show agreement."""
+_DOMINANT: Final = 0.9
+"""Share of the examples for which the reference chooses one class, from which on agreement is that class's share."""
+
+_FEW_CLASSES: Final = 3
+"""Distinct choices that are few, of 30 classes and more; of fewer classes a tenth of them, at least one."""
 
 _FEWEST_ROWS: Final = 10
 """Rows below which few classes are no finding."""
@@ -33,9 +37,13 @@ def meaning_notes(counts: ScoreCounts, scores: Scores, reference: Stage) -> Iter
             f"{reference} gives nearly the same probability to all {counts.classes:,} classes "
             f"({100 * entropy:.1f} % of the largest entropy), as a model with random weights does"
         )
-    elif rows >= _FEWEST_ROWS and distinct <= max(1, _FEW_CLASSES * min(rows, counts.classes)):
-        chosen = f"{distinct:,} of {counts.classes:,} classes" if distinct > 1 else "a single class"
-        reason = f"{reference} chooses {chosen} over {rows:,} examples"
+    elif rows >= _FEWEST_ROWS and (share := _largest_share(counts.choices)) >= _DOMINANT:
+        reason = (
+            f"{reference} chooses one class for {100 * share:.0f} % of {rows:,} examples, "
+            "and a stage that gave nothing else would agree as often"
+        )
+    elif rows >= _FEWEST_ROWS and distinct <= max(1, min(_FEW_CLASSES, counts.classes // 10)):
+        reason = f"{reference} chooses only {distinct} of {counts.classes:,} classes over {rows:,} examples"
     else:
         return
     yield Note(
@@ -44,6 +52,10 @@ def meaning_notes(counts: ScoreCounts, scores: Scores, reference: Stage) -> Iter
         hint="use a trained model, and examples of many of its classes",
         trust=False,
     )
+
+
+def _largest_share(choices: Sequence[int]) -> float:
+    return max(Counter(choices).values()) / len(choices)
 
 
 def fault_notes(

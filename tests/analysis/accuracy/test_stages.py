@@ -263,7 +263,20 @@ def test_a_reference_that_always_chooses_one_class_makes_agreement_meaningless()
     constant[:, 2] = 50
     evaluation = evaluate_arrays(constant, constant + 0.01)
     assert evaluation.distinct_classes == 1
-    assert evaluation.notes[0].message.startswith("agreement says little here: eager chooses a single class over 60")
+    message = evaluation.notes[0].message
+    assert message.startswith("agreement says little here: eager chooses one class for 100 % of 60 examples")
+    mostly = LOGITS.copy()
+    mostly[5:, 2] = 50
+    assert codes(evaluate_arrays(mostly, mostly + 0.01)) == ["agreement_meaningless"]
+
+
+def test_a_reference_that_chooses_few_of_many_classes_makes_agreement_meaningless() -> None:
+    logits = CHANCE.normal(size=(40, 100)).astype(np.float32)
+    logits[np.arange(40), np.arange(40) % 3] += 20
+    evaluation = evaluate_arrays(logits, logits + 0.01)
+    assert "chooses only 3 of 100 classes over 40 examples" in evaluation.notes[0].message
+    logits[np.arange(40), np.arange(40) % 5] += 40
+    assert codes(evaluate_arrays(logits, logits + 0.01)) == []
 
 
 def test_no_examples_have_no_statistics() -> None:
