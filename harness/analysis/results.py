@@ -11,7 +11,7 @@ from pydantic import JsonValue
 import harness
 from harness.analysis.quality import assess_quality
 from harness.analysis.summary import collect
-from harness.core.benchmark import POWER, Benchmark
+from harness.core.benchmark import ERROR, POWER, Benchmark
 from harness.core.build import Build, BuildInfo
 from harness.core.cached_files import CachedFile
 from harness.core.device import Device
@@ -60,6 +60,7 @@ def build_result(
     """
     metrics, collected = collect(measurement.reported, job.benchmark.statistics, job.benchmark.direction)
     metrics = _with_intervals(metrics, _count_looks(job.benchmark, measurement.launches))
+    metrics = (*metrics, *measurement.computed)
     outcome, reason, hint = measurement.outcome, measurement.reason, measurement.hint
     notes: Sequence[Note] = (*measurement.notes, *collected)
     if outcome is Outcome.OK:
@@ -177,7 +178,7 @@ def _outvote_disturbances(
 def _has_reported(measurement: Measurement, benchmark: Benchmark) -> bool:
     """Return whether there is a number that it was run for: energy is measured by the harness, not by the program."""
     observations = (*itertools.chain(*measurement.observations), *measurement.model_postprocessed)
-    return any(
+    return any(metric.metric == ERROR for metric in measurement.computed) or any(
         _is_number(observation) and (benchmark.metric == POWER or observation.metric != ENERGY)
         for observation in observations
     )

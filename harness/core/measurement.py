@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.cached_files import CachedFile
-from harness.core.metric import Observation
+from harness.core.metric import Metric, Observation
 from harness.core.note import Note
 from harness.core.result import Launch, Outcome, RawLog
 
@@ -46,6 +46,7 @@ class Measurement:
         notes: Notes of the framework and of the harness.
         made: Files that steps on the host made, by key, as the last launch used them.
         logs: Output of the programs.
+        computed: Metrics that were computed from files, such as errors against golden outputs.
     """
 
     started: float
@@ -60,6 +61,7 @@ class Measurement:
     model_postprocessed: tuple[Observation, ...] = ()
     notes: tuple[Note, ...] = ()
     logs: tuple[RawLog, ...] = ()
+    computed: tuple[Metric, ...] = ()
     made: Mapping[str, CachedFile] = field(default_factory=dict)
 
     @property

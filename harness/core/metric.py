@@ -91,6 +91,8 @@ class LaunchInterval(Value):
 class ControlSide(Value):
     """The control's half of a metric that was compared, in the metric's unit; the names are FAI-PEP's.
 
+    Of a metric `error` the control are the golden outputs, and `diff_summary` has the statistics of the differences.
+
     Attributes:
         control_values: The control's samples, in measured order.
         control_launches: For each the index of the control's launch it came from.

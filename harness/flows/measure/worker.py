@@ -17,6 +17,7 @@ from harness.core.protocols import OperatorIdentification, Progress, Session
 from harness.core.result import Outcome, RawLog, Report, Result
 from harness.files.drafts import open_scratch_folder
 from harness.flows.measure.jobs import mark_regressed, report_failure, report_meta
+from harness.flows.measure.kinds import compute_figures
 from harness.flows.measure.plan import Failure, Plan
 from harness.flows.measure.queues import WorkQueue
 from harness.flows.measure.reporting import Reporting
@@ -110,6 +111,7 @@ class Worker:
                     clock=time.time,
                     progress=self._progress,
                 )
+                measurement = compute_figures(job, measurement, scratch)
             result = build_result(
                 job, session.device, measurement, run_type=self._settings.run_type, meta=report_meta(self._settings)
             )
