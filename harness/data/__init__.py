@@ -7,4 +7,5 @@ random_numbers   provider `random`
 arrays           provider `files`: numpy's and torch's files
 images           provider `images`
 digits           provider `digits`
+sample_images    provider `sample_images`
 """

@@ -66,6 +66,20 @@ def read_picture(file: Path, preprocessing: Preprocessing) -> Array:
         raise DataUnavailable(f"{file} is no image that Pillow can read", hint="remove it, or save it anew") from error
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise DataUnavailable(f"{file} cannot be decoded: {error}", hint="remove it, or save it anew") from error
+    return normalise(pixels, preprocessing, file)
+
+
+def normalise(pixels: Array, preprocessing: Preprocessing, file: Path) -> Array:
+    """Return the input of a cropped picture, a batch of one.
+
+    Args:
+        pixels: Values 0 to 255, `[height, width]` or `[height, width, channels]`.
+        preprocessing: The way to the input.
+        file: The picture, for messages.
+
+    Raises:
+        DataUnavailable: Values do not fit the element type.
+    """
     values = pixels.astype(np.float32).reshape(preprocessing.height, preprocessing.width, -1)
     if preprocessing.channels == "BGR":
         values = values[:, :, ::-1]

@@ -53,7 +53,7 @@ def fingerprint(export: Export) -> Mapping[str, str]:
         parts[role] = sha256_of_files(provenance.sources(entry.module))
         if not provenance.is_own(entry.module):
             parts[f"{role}_version"] = entry.version or provenance.installed_version(entry.module) or "none"
-    parts |= provenance.versions_used_by(RECIPES.find(export.recipe).module)
+        parts |= provenance.versions_used_by(entry.module)
     for name, value in export.options.items():
         if isinstance(value, str) and value and Path(value).is_file():
             parts[f"option {name}"] = sha256_of_file(Path(value))
@@ -61,12 +61,13 @@ def fingerprint(export: Export) -> Mapping[str, str]:
 
 
 def find_problem(export: Export) -> EnvironmentProblem | None:
-    """Return which packages are missing to make the program; None where none is, as far as its recipe's imports show.
+    """Return which packages are missing to make the program; None where none is, as far as imports show.
 
     Raises:
-        ExportFailed: There is no such recipe, or its sources cannot be read.
+        ExportFailed: There is no such definition or recipe, or its sources cannot be read.
     """
-    imported = provenance.versions_used_by(RECIPES.find(export.recipe).module)
+    modules = (DEFINITIONS.find(export.definition).module, RECIPES.find(export.recipe).module)
+    imported = [package for module in modules for package in provenance.versions_used_by(module)]
     needed = (*packages.EXPORTS, *(package for package in imported if package in packages.EXTRAS))
     return packages.find_missing(needed, f"export `{export.definition}` by `{export.recipe}`")
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 import time
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -102,3 +103,11 @@ def test_other_models_say_how_to_install_torchvision() -> None:
 
     release = torch.__version__.partition("+")[0]
     assert failure.value.hint == install_command(["vision"], f"torch=={release}")
+
+
+def test_trained_weights_that_are_not_installed_are_named_with_their_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "efficientnet_lite_pytorch", None)
+    with pytest.raises(EnvironmentProblem, match="needs packages with EfficientNet-Lite0") as problem:
+        DEFINITIONS.find("efficientnet_lite0").load()()
+
+    assert problem.value.hint == install_command(["efficientnet"])
