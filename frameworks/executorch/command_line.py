@@ -46,6 +46,10 @@ def compose(benchmark: Benchmark, files: Mapping[str, str], variables: Mapping[s
         argv += ["--outputs", outputs_base(benchmark, files)]
     if benchmark.operators:
         argv.append("--operators")
+    if benchmark.phases:
+        argv.append("--phases")
+    if benchmark.cold:
+        argv.append("--cold")
     return _command(benchmark, files, argv, variables)
 
 

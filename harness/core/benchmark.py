@@ -19,11 +19,12 @@ POWER: Final = "power"
 """FAI-PEP's metric of a test that measures energy; such a test fails when no energy was measured."""
 
 MEMORY: Final = "memory"
+LOAD_TIME: Final = "load_time"
 ERROR: Final = "error"
 """FAI-PEP's metric of a test whose outputs are compared with golden ones."""
 OPERATORS: Final = "operators"
 
-KINDS: Final = ("delay", "load_time", MEMORY, "size", "accuracy", ERROR, POWER, OPERATORS, "layers")
+KINDS: Final = ("delay", LOAD_TIME, MEMORY, "size", "accuracy", ERROR, POWER, OPERATORS, "layers")
 """Kinds of figures that a list of metrics may name. A single metric may be any word, as in FAI-PEP."""
 
 
@@ -206,6 +207,8 @@ class Benchmark(Value):
         converter_args: Options of that parser.
         log_output: Whether to show what the program prints.
         operators: Whether each operator is timed too, at a small cost.
+        phases: Whether a launch reports the memory of each of its phases, and executes once.
+        cold: Whether a launch loads the program from the disk instead of the page cache, and executes once.
         data: Examples for which outputs are compared with those of the model's origin; None where none are given.
         scores: Meaning of each output; automatic for those beyond its end.
         energy: Whether the energy of each launch is measured too.
@@ -257,6 +260,8 @@ class Benchmark(Value):
     converter_args: dict[str, JsonValue] = {}
     log_output: bool = False
     operators: bool = False
+    phases: bool = False
+    cold: bool = False
     data: DataRequest | None = None
     scores: tuple[Scores, ...] = ()
     energy: bool = False

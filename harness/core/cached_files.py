@@ -41,6 +41,7 @@ class ExportReport(Value):
         versions: Versions of all packages involved.
         md5: MD5 of the program.
         size_bytes: Size of the program.
+        sections: Bytes of each part of the program's file, where the exporter tells them.
         weights_md5: MD5 of the model's parameters and buffers, to recognise programs made from equal weights.
         parameters: Number of parameters.
         delegation: Delegated operators; None where the exporter does not report them.
@@ -55,6 +56,7 @@ class ExportReport(Value):
     versions: dict[str, str]
     md5: str
     size_bytes: int
+    sections: dict[str, int] = {}
     weights_md5: str | None = None
     parameters: int | None = None
     delegation: Delegation | None = None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.core.benchmark import ERROR, MEMORY, OPERATORS, POWER, Benchmark
+from harness.core.benchmark import ERROR, LOAD_TIME, MEMORY, OPERATORS, POWER, Benchmark
 from harness.core.errors import BenchmarkFailed
 from harness.core.metric import ENERGY, Observation
 from harness.core.result import Outcome
@@ -90,11 +90,21 @@ def run_passes(launcher: Launcher, policy: RetryPolicy) -> None:
 
 def _is_apart(item: Pass, benchmark: Benchmark) -> bool:
     """Return whether it has a launch of its own: outputs that commands name are written in every launch."""
+    if item.kind == LOAD_TIME:  # commands of a specification have the flags that it gives them
+        return not benchmark.commands and benchmark.app is None
     return item.kind != ERROR or not (benchmark.commands or benchmark.after.commands or not benchmark.output_files)
 
 
+def _execute_once(benchmark: Benchmark, **options: bool) -> Benchmark:
+    return benchmark.model_copy(update={"iterations": 1, "warmup": 0, "min_iterations": 1, **options})
+
+
 def _for_memory(benchmark: Benchmark) -> Benchmark:
-    return benchmark.model_copy(update={"iterations": 1, "warmup": 0, "min_iterations": 1})
+    return _execute_once(benchmark, phases=True, operators=False)
+
+
+def _for_cold_load(benchmark: Benchmark) -> Benchmark:
+    return _execute_once(benchmark, cold=True, operators=False)
 
 
 _HINTS: Final = {
@@ -105,7 +115,13 @@ _HINTS: Final = {
 
 _PASSES: Final = (
     Pass(MEMORY, _for_memory, lambda observation: observation.type == "RUN" and "memory" in observation.metric),
-    Pass(ERROR, _for_memory, lambda _: False, reports=False),
+    Pass(
+        LOAD_TIME,
+        _for_cold_load,
+        lambda observation: observation.type == "RUN" and observation.metric.startswith("cold_"),
+        reports=False,
+    ),
+    Pass(ERROR, _execute_once, lambda _: False, reports=False),
     Pass(
         OPERATORS,
         lambda benchmark: benchmark.model_copy(update={"operators": True}),

@@ -302,6 +302,7 @@ def _compute_digest(benchmark: Benchmark, overrides: frozenset[str]) -> str:
     excluded = {
         *("id", "origin", "framework_origin", "digest", "meta", "log_output", "statistics", "direction", "variables"),
         *("timeout_s", "cooldown_s", "platform", "tags", "max_launches", "precision", "output_tolerance", "scores"),
+        *("phases", "cold"),  # of passes, which `kinds` ask for
         # Series from before there were such keys continue.
         *(name for name in ("operators", "energy", "app", "meter", "kinds", "data") if not getattr(benchmark, name)),
     }

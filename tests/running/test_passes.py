@@ -48,6 +48,8 @@ class Composer(Generic):
     def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
         words = [str(benchmark.iterations)]
         words += ["--operators"] if benchmark.operators else []
+        words += ["--phases"] if benchmark.phases else []
+        words += ["--cold"] if benchmark.cold else []
         words += ["--outputs", files[benchmark.output_files[0].key]] if benchmark.output_files else []
         words += ["--fail"] if benchmark.operators and "FAIL" in benchmark.env else []
         return Command(("sh", str(self._script), *words))
@@ -123,8 +125,14 @@ def test_each_kind_that_disturbs_another_has_a_launch_of_its_own_after_the_timed
     assert result.outcome is Outcome.OK, result.reason
     timed = ("50",)
     shown = [tuple(word for word in words if "/" not in word) for words in trace(measured)]
-    assert shown == [timed, timed, ("1",), ("1", "--outputs"), ("50", "--operators"), ("50",)]
-    assert metered.energy == [False] * 5 + [True]
+    alone = [("1", "--phases"), ("1", "--cold"), ("1", "--outputs"), ("50", "--operators"), ("50",)]
+    assert shown == [timed, timed, *alone]
+    assert metered.energy == [False] * 6 + [True]
+
+
+def test_a_program_with_commands_of_its_own_is_not_launched_for_a_cold_load(session: Session, tmp_path: Path) -> None:
+    measured, _ = run(session, tmp_path, "delay", "load_time", commands=("true",))
+    assert len(measured.launches) == 2
 
 
 def test_samples_of_a_pass_never_mix_with_the_latency(session: Session, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from frameworks.executorch.exporting.graph import identify_instructions, read_gr
 from frameworks.executorch.exporting.model import calibration_batches, dtype_name, prepare, weights_md5
 from frameworks.executorch.exporting.process import GRAPH, NODES, REPORT, Say, beside
 from frameworks.executorch.python.machine import memory_bytes
+from frameworks.executorch.python.program_file import read_sections
 from harness.core.benchmark import Export
 from harness.core.cached_files import Delegation, ExportReport
 from harness.core.errors import ExportFailed
@@ -80,6 +81,7 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
         versions=versions(export),
         md5=hashlib.md5(program, usedforsecurity=False).hexdigest(),
         size_bytes=len(program),
+        sections=read_sections(program),
         weights_md5=weights,
         parameters=parameters,
         delegation=delegation,

@@ -12,7 +12,7 @@ namespace runner {
 const char* const kUsage =
     "usage: runner --model PATH [--method NAME] [--threads N] [--warmup N] [--iter N] [--min-iter N]\n"
     "              [--time-limit SECONDS] [--inputs FILE,...] [--outputs BASE] [--turns] [--operators]\n"
-    "              [--etdump FILE] [--openvino-precision f32|bf16|f16]\n"
+    "              [--phases] [--cold] [--etdump FILE] [--openvino-precision f32|bf16|f16]\n"
     "       runner --model PATH --examples N --inputs FILE,... --outputs BASE [--method NAME] [--threads N]\n"
     "              [--openvino-precision f32|bf16|f16]\n"
     "\n"
@@ -25,7 +25,11 @@ constexpr int64_t kMostThreads = 1024;
 
 // Nothing is measured where examples are executed.
 const char* const kNotWithExamples[] = {
-    "--warmup", "--iter", "--min-iter", "--time-limit", "--operators", "--turns", "--etdump"};
+    "--warmup", "--iter", "--min-iter", "--time-limit", "--operators", "--turns", "--phases", "--cold", "--etdump"};
+
+// These are figures of loading and of the first execution.
+const char* const kOfFirstExecution[] = {"--phases", "--cold"};
+const char* const kNotWithFirstExecution[] = {"--operators", "--turns", "--etdump"};
 
 [[noreturn]] void refuse(const std::string& flag, const std::string& text, const std::string& wanted) {
   throw Failure(ExitStatus::kUsage, "argument " + flag + ": '" + text + "' is not " + wanted);
@@ -99,6 +103,8 @@ const std::map<std::string, bool Arguments::*>& switches() {
   static const std::map<std::string, bool Arguments::*> table = {
       {"--turns", &Arguments::turns},
       {"--operators", &Arguments::operators},
+      {"--phases", &Arguments::phases},
+      {"--cold", &Arguments::cold},
   };
   return table;
 }
@@ -114,6 +120,20 @@ void check_examples(const Arguments& arguments, const std::set<std::string>& giv
   }
   if (arguments.inputs.empty() || arguments.outputs.empty()) {
     throw Failure(ExitStatus::kUsage, "argument --examples: needs --inputs and --outputs");
+  }
+}
+
+void limit_to_first_execution(Arguments& arguments, const std::set<std::string>& given) {
+  for (const char* const flag : kOfFirstExecution) {
+    for (const char* const other : kNotWithFirstExecution) {
+      if (given.count(flag) != 0 && given.count(other) != 0) {
+        throw Failure(ExitStatus::kUsage, std::string("argument ") + flag + ": not allowed with " + other);
+      }
+    }
+  }
+  if (arguments.phases || arguments.cold) {
+    arguments.warmup = 0;
+    arguments.iterations = 1;
   }
 }
 
@@ -167,6 +187,7 @@ Arguments parse_arguments(int argc, const char* const* argv) {
     throw Failure(ExitStatus::kUsage, "the following arguments are required: --model");
   }
   check_examples(arguments, given);
+  limit_to_first_execution(arguments, given);
   return arguments;
 }
 

@@ -23,6 +23,8 @@ struct Arguments {
   std::string outputs; // empty: outputs are not written
   std::optional<int64_t> examples; // absent: the same inputs each time
   bool turns = false; // iterate on request of standard input
+  bool phases = false; // report the memory of each phase; execute once
+  bool cold = false; // load from the disk; execute once
   bool operators = false; // time each operator too
   std::string openvino_precision; // empty: OpenVINO's own choice
   std::string etdump; // empty: none is written

@@ -31,6 +31,22 @@ Memory memory() {
   return found;
 }
 
+std::optional<int64_t> proportional_bytes() {
+  std::ifstream rollup("/proc/self/smaps_rollup");
+  for (std::string word; rollup >> word;) {
+    int64_t kibibytes = 0;
+    if (word == "Pss:" && rollup >> kibibytes) {
+      return kibibytes * 1024;
+    }
+  }
+  return std::nullopt;
+}
+
+bool reset_peak() {
+  std::ofstream references("/proc/self/clear_refs"); // 5: the peak alone (proc_pid_clear_refs(5))
+  return static_cast<bool>(references << "5" << std::flush);
+}
+
 void die_with_parent() {
   const pid_t parent = getppid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -51,12 +67,28 @@ Memory memory() {
   return {static_cast<int64_t>(info.resident_size), static_cast<int64_t>(info.resident_size_max)};
 }
 
+std::optional<int64_t> proportional_bytes() {
+  return std::nullopt;
+}
+
+bool reset_peak() {
+  return false;
+}
+
 void die_with_parent() {}
 
 #else
 
 Memory memory() {
   return {};
+}
+
+std::optional<int64_t> proportional_bytes() {
+  return std::nullopt;
+}
+
+bool reset_peak() {
+  return false;
 }
 
 void die_with_parent() {}

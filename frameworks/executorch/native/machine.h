@@ -23,6 +23,12 @@ struct Memory {
 
 Memory memory();
 
+// Proportional memory: pages that several processes map count by share. Reading it takes as long as walking all pages.
+std::optional<int64_t> proportional_bytes();
+
+// Lets the peak begin anew at the memory in use. False where the system does not let it.
+bool reset_peak();
+
 // Linux: this process is killed as soon as the thread that started it is gone, so that a killed harness leaves nothing
 // measuring. (A harness that starts runners from threads of its own has each wait for its runner.)
 void die_with_parent();

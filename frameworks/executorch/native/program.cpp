@@ -157,8 +157,15 @@ executorch::aten::Tensor output_tensor(const Method& method, size_t index) {
   return output.toTensor();
 }
 
-LoadedMethod::LoadedMethod(const std::string& file, const std::string& method, EventTracer* tracer) {
+LoadedMethod::LoadedMethod(
+    const std::string& file,
+    const std::string& method,
+    EventTracer* tracer,
+    const std::function<void()>& program_loaded) {
   map(file);
+  if (program_loaded) {
+    program_loaded();
+  }
   check_method(*program_, method);
   const auto meta = program_->method_meta(method.c_str());
   if (!meta.ok()) {
@@ -198,6 +205,7 @@ void LoadedMethod::plan_memory(const MethodMeta& meta) {
     if (!size.ok()) {
       throw explain(ExitStatus::kNotLoaded, "planned buffer " + std::to_string(i) + " is not described", size.error());
     }
+    planned_bytes_.push_back(size.get());
     // Zeroed: mutable state of a program may begin here.
     buffers_.push_back(std::make_unique<uint8_t[]>(static_cast<size_t>(size.get())));
     planned_.push_back({buffers_.back().get(), static_cast<size_t>(size.get())});

@@ -8,6 +8,7 @@
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/program.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,16 +22,23 @@ namespace runner {
 class LoadedMethod final {
  public:
   // Maps the file, checks it, loads the method and initialises its delegates.
+  // `program_loaded` is called between the program and the method.
   // Throws Failure(kNotLoaded) or Failure(kOutOfMemory).
   LoadedMethod(
       const std::string& file,
       const std::string& method,
-      executorch::runtime::EventTracer* tracer = nullptr);
+      executorch::runtime::EventTracer* tracer = nullptr,
+      const std::function<void()>& program_loaded = {});
   LoadedMethod(const LoadedMethod&) = delete;
   LoadedMethod& operator=(const LoadedMethod&) = delete;
 
   executorch::runtime::Method& method() {
     return *method_;
+  }
+
+  // Sizes of the buffers for inputs, outputs and intermediate values, as the memory plan of the program has them.
+  const std::vector<int64_t>& planned_bytes() const {
+    return planned_bytes_;
   }
 
  private:
@@ -40,6 +48,7 @@ class LoadedMethod final {
 
   executorch::extension::MallocMemoryAllocator method_memory_;
   executorch::extension::MallocMemoryAllocator temporary_memory_;
+  std::vector<int64_t> planned_bytes_;
   std::vector<std::unique_ptr<uint8_t[]>> buffers_;
   std::vector<executorch::runtime::Span<uint8_t>> planned_;
   std::optional<executorch::runtime::HierarchicalAllocator> planned_memory_;

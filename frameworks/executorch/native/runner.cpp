@@ -18,6 +18,8 @@
 #include "measure.h"
 #include "openvino.h"
 #include "operators.h"
+#include "page_cache.h"
+#include "phases.h"
 #include "program.h"
 #include "runtime_log.h"
 #include "thread_pool.h"
@@ -123,6 +125,41 @@ void print_launch(const std::vector<OpenVinoModel>& openvino) {
   print_openvino(openvino);
 }
 
+struct LoadTimes {
+  int64_t program_ns; // until the program was loaded
+  int64_t load_ns; // until the method was
+  int64_t first_iteration_ns;
+};
+
+void print_cold(const CachedPages& pages, const LoadTimes& times) {
+  if (!pages.is_cold()) {
+    const std::string left = std::to_string(pages.cached) + " of " + std::to_string(pages.pages) +
+        " pages of the program stayed in the page cache";
+    print_text("cold_load_unavailable", (pages.problem.empty() ? left : pages.problem).c_str());
+    return;
+  }
+  print_number("RUN", "cold_load_time", "ns", times.load_ns);
+  print_number("RUN", "cold_program_load_time", "ns", times.program_ns);
+  print_number("RUN", "cold_first_iteration", "ns", times.first_iteration_ns);
+}
+
+void print_phases(const Phases& phases, const std::vector<int64_t>& planned) {
+  for (const auto& [metric, bytes] : phases.metrics()) {
+    print_number("RUN", metric.c_str(), "bytes", bytes);
+  }
+  int64_t sum = 0;
+  for (const int64_t bytes : planned) {
+    sum += bytes;
+  }
+  print_number("RUN", "planned_memory", "bytes", sum);
+  for (size_t i = 0; planned.size() > 1 && i < planned.size(); ++i) {
+    print_number("RUN", ("planned_memory_" + std::to_string(i)).c_str(), "bytes", planned[i]);
+  }
+  if (!phases.has_peaks()) {
+    print_text("peak_memory_unavailable", "this system does not let a process reset its peak between phases");
+  }
+}
+
 void flush_output() {
   if (std::fflush(stdout) != 0) {
     throw Failure(ExitStatus::kNotExecuted, "cannot write to standard output");
@@ -151,10 +188,17 @@ void run(const Arguments& arguments) {
   const int64_t threads = use_threads(arguments.threads);
   set_openvino({arguments.threads, arguments.openvino_precision});
   const Memory before = memory();
+  Phases phases(arguments.phases);
+  const CachedPages pages = arguments.cold ? drop_from_page_cache(arguments.model) : CachedPages{};
+  int64_t program_loaded = 0;
   const int64_t begin = now_ns(CLOCK_MONOTONIC);
-  LoadedMethod loaded(arguments.model, arguments.method, operators);
+  LoadedMethod loaded(arguments.model, arguments.method, operators, [&] {
+    program_loaded = now_ns(CLOCK_MONOTONIC);
+    phases.end("program_load", "program_load");
+  });
   const int64_t end = now_ns(CLOCK_MONOTONIC);
   const Memory after = memory();
+  phases.end("method_load", "load");
 
   Inputs inputs(loaded.method(), arguments.inputs);
   const auto& openvino = openvino_models();
@@ -162,6 +206,8 @@ void run(const Arguments& arguments) {
   const clockid_t cpu_clock = threads == 1 && openvino.empty() ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID;
   const Measurement measurement = measure(loaded.method(), inputs, arguments, cpu_clock, operators);
   const Memory finally = memory();
+  phases.end("first_execution", "first_execution");
+  const std::optional<int64_t> peak = phases.whole_peak(finally.peak_bytes);
   if (!arguments.outputs.empty()) {
     write_outputs(loaded.method(), arguments.outputs);
   }
@@ -170,11 +216,18 @@ void run(const Arguments& arguments) {
   }
 
   print_samples(measurement);
-  print_number("RUN", "load_time", "ns", end - begin);
-  print_number("RUN", "first_iteration", "ns", measurement.first_iteration_ns);
+  if (arguments.cold) {
+    print_cold(pages, {program_loaded - begin, end - begin, measurement.first_iteration_ns});
+  } else {
+    print_number("RUN", "load_time", "ns", end - begin);
+    print_number("RUN", "first_iteration", "ns", measurement.first_iteration_ns);
+  }
   print_bytes("memory_before_load", before.resident_bytes);
   print_bytes("memory_after_load", after.resident_bytes);
-  print_bytes("peak_memory", finally.peak_bytes);
+  print_bytes("peak_memory", peak);
+  if (arguments.phases) {
+    print_phases(phases, loaded.planned_bytes());
+  }
   print_number("RUN", "threads", "", threads);
   print_number("RUN", "warmup_done", "", measurement.warmup_done);
   print_number("RUN", "iterations_done", "", static_cast<int64_t>(measurement.samples.size()));

@@ -43,6 +43,24 @@ OpenVINO the number of `--threads`.
 Inputs are raw little-endian files in the input's own memory layout; without `--inputs` every element of every input
 is one, as in upstream's `executor_runner` (a one is a valid index, token and mask, which noise is not).
 
+With `--phases`, and with `--cold`, it executes once, without warm-up, and `--warmup`, `--iter` and `--min-iter` are
+ignored. `--phases` prints for each phase, in bytes:
+
+* `RUN memory_after_program_load` and `RUN memory_after_first_execution`: resident memory, beside that before and after
+  loading, which every launch prints.
+* `RUN proportional_memory_before_load`, `..._after_program_load`, `..._after_load`, `..._after_first_execution`: the
+  same with pages that other processes map too counted by share.
+* `RUN peak_memory_in_program_load`, `RUN peak_memory_in_method_load`, `RUN peak_memory_in_first_execution`: the peak of
+  resident memory in each phase; where the system does not let a process reset its peak, the text
+  `RUN peak_memory_unavailable` instead.
+* `RUN planned_memory`: the buffers for inputs, outputs and intermediate values that the memory plan of the method has;
+  `RUN planned_memory_0`, ... where there are several.
+
+`--cold` drops the program's file from the page cache of the kernel before loading, looks whether it is gone, and prints
+`RUN cold_load_time`, `RUN cold_program_load_time` (the part of it until the program, without its method, was loaded)
+and `RUN cold_first_iteration`, in ns, instead of `RUN load_time` and `RUN first_iteration`; or none of them and the
+text `RUN cold_load_unavailable`, where the file stayed there.
+
 With `--examples N` nothing is measured. Each file of `--inputs` has one input of N examples, each file of outputs one
 output of them, one after the other: raw little-endian numbers in row-major order, whatever the layout of the program's
 own tensor. Examples are read, executed once and written one at a time; a program with state of its own meets them in

@@ -13,8 +13,20 @@ from frameworks.executorch.python.failure import ExitStatus, RunnerFailure
 
 LARGEST = 1_000_000_000
 _MOST_THREADS = 1024
-_NOT_WITH_EXAMPLES = ("--warmup", "--iter", "--min-iter", "--time-limit", "--operators", "--turns")
+_NOT_WITH_EXAMPLES = (
+    "--warmup",
+    "--iter",
+    "--min-iter",
+    "--time-limit",
+    "--operators",
+    "--turns",
+    "--phases",
+    "--cold",
+)
 """Nothing is measured where examples are executed."""
+_OF_FIRST_EXECUTION = ("--phases", "--cold")
+_NOT_WITH_FIRST_EXECUTION = ("--operators", "--turns")
+"""The former report loading and the first execution alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +45,8 @@ class Arguments:
         outputs: Write the outputs to `OUTPUTS-0.bin`, ...; empty means nowhere.
         turns: Iterate on request of standard input.
         operators: Time each operator too.
+        phases: Report the memory of each phase, and execute once.
+        cold: Load the program from the disk instead of the page cache, and execute once.
         examples: Number of examples to execute once each; None measures instead.
     """
 
@@ -47,6 +61,8 @@ class Arguments:
     outputs: str
     turns: bool = False
     operators: bool = False
+    phases: bool = False
+    cold: bool = False
     examples: int | None = None
 
 
@@ -63,18 +79,22 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         raise RunnerFailure(ExitStatus.USAGE, "the following arguments are required: --model")
     if values.examples is not None:
         _check_examples(argv, complete=bool(values.inputs and values.outputs))
+    _check_first_execution(argv)
+    is_single = values.phases or values.cold
     return Arguments(
         model=values.model,
         method=values.method,
         threads=values.threads,
-        warmup=values.warmup,
-        iterations=values.iter,
+        warmup=0 if is_single else values.warmup,
+        iterations=1 if is_single else values.iter,
         min_iterations=values.min_iter,
         time_limit_s=values.time_limit,
         inputs=values.inputs,
         outputs=values.outputs,
         turns=values.turns,
         operators=values.operators,
+        phases=values.phases,
+        cold=values.cold,
         examples=values.examples,
     )
 
@@ -86,6 +106,13 @@ def _check_examples(argv: Sequence[str], *, complete: bool) -> None:
             raise RunnerFailure(ExitStatus.USAGE, f"argument --examples: not allowed with {flag}")
     if not complete:
         raise RunnerFailure(ExitStatus.USAGE, "argument --examples: needs --inputs and --outputs")
+
+
+def _check_first_execution(argv: Sequence[str]) -> None:
+    for flag in _OF_FIRST_EXECUTION:
+        for other in _NOT_WITH_FIRST_EXECUTION:
+            if flag in argv and other in argv:
+                raise RunnerFailure(ExitStatus.USAGE, f"argument {flag}: not allowed with {other}")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -107,6 +134,8 @@ def _parser() -> _Parser:
     add("--outputs", default="", help="write the outputs to OUTPUTS-0.bin, OUTPUTS-1.bin, ...")
     add("--examples", type=whole(1, LARGEST), help="execute so many examples of --inputs once each; measure nothing")
     add("--operators", action="store_true", help="time each operator too")
+    add("--phases", action="store_true", help="report the memory of each phase, and execute once")
+    add("--cold", action="store_true", help="load the program from the disk, not the page cache, and execute once")
     add("--turns", action="store_true", help="iterate when standard input says so, instead of --iter times")
     return parser
 

@@ -39,6 +39,26 @@ def memory_bytes(name: str) -> int | None:
     return None
 
 
+def proportional_bytes() -> int | None:
+    """Read the proportional memory of this process: pages that several processes map count by share.
+
+    Returns:
+        None where the system does not report it.
+    """
+    with contextlib.suppress(OSError):
+        match = re.search(r"^Pss:\s+(\d+) kB$", Path("/proc/self/smaps_rollup").read_text(), re.MULTILINE)
+        return int(match[1]) * 1024 if match else None
+    return None
+
+
+def reset_peak() -> bool:
+    """Let `VmHWM` begin anew at the memory in use; False where the system does not let it."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")  # the peak alone (proc_pid_clear_refs(5))
+        return True
+    return False
+
+
 def is_mapped(library: str) -> bool:
     """Return whether this process has loaded a library of this name; False where the system does not report it."""
     with contextlib.suppress(OSError):

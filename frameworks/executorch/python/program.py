@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,17 @@ if TYPE_CHECKING:
     import torch
 
 
-def load_method(runtime: Runtime, model: Path, name: str, log: io.StringIO) -> tuple[Program, Method]:
+def load_method(
+    runtime: Runtime, model: Path, name: str, log: io.StringIO, program_loaded: Callable[[], None] = lambda: None
+) -> tuple[Program, Method]:
     """Load program and method. The method does not keep the program alive: keep both.
+
+    Args:
+        runtime: The runtime.
+        model: The program.
+        name: The method.
+        log: The log of the runtime.
+        program_loaded: Called between the program and the method.
 
     Raises:
         RunnerFailure: It cannot be loaded.
@@ -31,6 +40,7 @@ def load_method(runtime: Runtime, model: Path, name: str, log: io.StringIO) -> t
         program = runtime._load_program(  # noqa: SLF001 - upstream has no public name that is light to import
             str(model), program_verification=runtime.Verification.InternalConsistency
         )
+    program_loaded()
     names = [program.get_method_name(index) for index in range(program.num_methods())]
     if name not in names:
         raise RunnerFailure(ExitStatus.NOT_LOADED, f"the program has no method {name}; it has: {', '.join(names)}")

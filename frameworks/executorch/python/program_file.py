@@ -7,6 +7,7 @@ with the same numbers, but without types.
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import struct
 from collections.abc import Iterator
@@ -15,9 +16,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-_PLANS: Final = 1
+_PLANS, _SEGMENTS, _CONSTANT_SEGMENT, _MUTABLE_SEGMENTS, _NAMED_DATA = 1, 4, 5, 6, 7
 """Of `Program`."""
-_NAME, _VALUES, _INPUTS, _OUTPUTS = 0, 2, 3, 4
+_NAME, _VALUES, _INPUTS, _OUTPUTS, _DELEGATES, _PLANNED = 0, 2, 3, 4, 7, 8
 """Of `ExecutionPlan`."""
 _VALUE_TYPE, _VALUE = 0, 1
 """Of `EValue`."""
@@ -25,6 +26,20 @@ _TENSOR_TYPE: Final = 5
 """Of the union `KernelTypes`."""
 _SCALAR_TYPE, _SIZES, _DIM_ORDER, _SHAPE_DYNAMISM = 0, 2, 3, 8
 """Of `Tensor`."""
+
+_ID, _PROCESSED = 0, 1
+"""Of `BackendDelegate`."""
+_LOCATION, _INDEX = 0, 1
+"""Of `BackendDelegateDataReference`; its location is 1 where the data are a segment, else they are in the program."""
+_SEGMENT_SIZE: Final = 1
+"""Of `DataSegment`."""
+_SEGMENT_INDEX, _SUBSEGMENT_OFFSETS = 0, 1
+"""Of `SubsegmentOffsets`."""
+_NAMED_SEGMENT: Final = 1
+"""Of `NamedData`."""
+_HEADER = struct.Struct("<4sIQQ")
+"""Extended header at offset 8 (runtime/schema/extended_header.h): `eh00`, its length, size of the program, and offset
+of the segments."""
 
 DTYPES: Final = MappingProxyType(
     {
@@ -113,10 +128,17 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Inputs and outputs of a method; None where they are not tensors."""
+    """What a method takes, gives and needs.
+
+    Attributes:
+        inputs: Its inputs; None where they are not tensors.
+        outputs: Its outputs, likewise.
+        planned_bytes: Sizes of the buffers for inputs, outputs and intermediate values that its memory plan has.
+    """
 
     inputs: tuple[Tensor | None, ...]
     outputs: tuple[Tensor | None, ...]
+    planned_bytes: tuple[int, ...]
 
 
 def read_signature(program: Path, method: str) -> Signature:
@@ -126,14 +148,59 @@ def read_signature(program: Path, method: str) -> Signature:
         program: A file that the runtime has loaded, and so has verified.
         method: A method that it has.
     """
-    with program.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        root = Table(content, struct.unpack_from("<I", content)[0])
+    with _open(program) as root:
         plan = next(plan for plan in root.tables(_PLANS) if plan.text(_NAME) == method)
         values = plan.tables(_VALUES)
         inputs, outputs = (
             tuple(_tensor(values[index]) for index in plan.numbers(field, "<i")) for field in (_INPUTS, _OUTPUTS)
         )
-        return Signature(inputs, outputs)
+        return Signature(inputs, outputs, plan.numbers(_PLANNED, "<q")[1:])  # the first is reserved
+
+
+def read_sections(program: bytes) -> dict[str, int]:
+    """Return the sizes in bytes of the parts of a program's file, which add up to that of the file.
+
+    `program` is the flatbuffer with everything inside it; segments follow: `constants`, `delegate XnnpackBackend`,
+    `named data` (weights that delegates share), `mutable data`, `other data`; the rest is `padding`.
+
+    Args:
+        program: The content of a file that the exporter wrote.
+    """
+    root = _root(program)
+    magic, _, program_bytes, _ = _HEADER.unpack_from(program, 8)
+    owners = dict(_segment_owners(root))
+    sections = {"program": program_bytes if magic == b"eh00" else len(program)}
+    for index, segment in enumerate(root.tables(_SEGMENTS)):
+        owner = owners.get(index, "other data")
+        sections[owner] = sections.get(owner, 0) + segment.number(_SEGMENT_SIZE, "<Q")
+    sections["padding"] = len(program) - sum(sections.values())
+    return {name: size_bytes for name, size_bytes in sections.items() if size_bytes}
+
+
+def _segment_owners(root: Table) -> Iterator[tuple[int, str]]:
+    """Yield the number of each segment whose use is known, with its use."""
+    for data in root.tables(_NAMED_DATA):
+        yield data.number(_NAMED_SEGMENT, "<I"), "named data"
+    for mutable in root.tables(_MUTABLE_SEGMENTS):
+        yield mutable.number(_SEGMENT_INDEX, "<I"), "mutable data"
+    for plan in root.tables(_PLANS):
+        for delegate in plan.tables(_DELEGATES):
+            processed = delegate.table(_PROCESSED)
+            if processed is not None and processed.number(_LOCATION, "<b") == 1:
+                yield processed.number(_INDEX, "<I"), f"delegate {delegate.text(_ID)}"
+    constants = root.table(_CONSTANT_SEGMENT)
+    if constants is not None and constants.numbers(_SUBSEGMENT_OFFSETS, "<Q"):
+        yield constants.number(_SEGMENT_INDEX, "<I"), "constants"
+
+
+@contextlib.contextmanager
+def _open(program: Path) -> Iterator[Table]:
+    with program.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        yield _root(content)
+
+
+def _root(content: bytes | mmap.mmap) -> Table:
+    return Table(content, struct.unpack_from("<I", content)[0])
 
 
 def _tensor(value: Table) -> Tensor | None:

@@ -103,7 +103,14 @@ def describe_file(file: CachedFile) -> str:
     seconds = sum(report.seconds.values())
     origin = f"exported in {seconds:.0f} s" if file.fresh else "cached"
     head = f"{file.filename}: {_format_size(report.size_bytes)}, {origin}"
+    if report.sections:
+        head += f"\n  {_describe_sections(report.sections)}"
     return head if report.delegation is None else f"{head}\n{_describe_delegation(report.delegation)}"
+
+
+def _describe_sections(sections: Mapping[str, int]) -> str:
+    ranked = sorted(sections.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name} {_format_size(size_bytes)}" for name, size_bytes in ranked)
 
 
 def _describe_delegation(delegation: Delegation) -> str:

@@ -36,6 +36,9 @@ REFUSED = {
     "--model a.pte --examples 2 --inputs a --outputs b --iter=1": "argument --examples: not allowed with --iter",
     "--turns --model a.pte --examples 2": "argument --examples: not allowed with --turns",
     "--operators --model a.pte --examples 2": "argument --examples: not allowed with --operators",
+    "--model a.pte --examples 2 --inputs a --outputs b --cold": "argument --examples: not allowed with --cold",
+    "--model a.pte --phases --turns": "argument --phases: not allowed with --turns",
+    "--cold --model a.pte --operators": "argument --cold: not allowed with --operators",
     "--model a.pte --inputs a,,b": "argument --inputs: 'a,,b' is not a list of files with commas between them",
 }
 
