@@ -30,6 +30,9 @@ class _Options(TypedDict, total=False):
     has changed.
     """
 
+    file_digest: str | Sequence[str]
+    """Refuse files with other MD5s where the specification promises none, as in lines that reproduce a result."""
+
     build_digest: str | Sequence[str]
     """Refuse to measure runners with other digests, as in lines that reproduce a result."""
 

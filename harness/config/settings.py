@@ -95,6 +95,17 @@ class Settings:
             value="DIGEST",
         ),
     ] = ()
+    file_digest: Annotated[
+        tuple[str, ...],
+        Option(
+            "Refuse files with other MD5s where the specification promises none, as in lines that reproduce a result.",
+            WHAT,
+            parse=parsing.split_words,
+            saved=False,
+            in_specifications=False,
+            value="DIGEST",
+        ),
+    ] = ()
     build_digest: Annotated[
         tuple[str, ...],
         Option(

@@ -26,6 +26,7 @@ class Reproduction(Value):
         benchmark: Title of the benchmark.
         benchmark_digest: Digest of its definition.
         build_digests: Digests of the runners, of the control first; those that are not known are left out.
+        file_digests: MD5s of the files that took part and were not exported.
         device: Identity of the device; null where there was none.
     """
 
@@ -34,6 +35,7 @@ class Reproduction(Value):
     benchmark_digest: str
     build_digests: tuple[str, ...] = ()
     device: str | None = None
+    file_digests: tuple[str, ...] = ()
 
     @property
     def line(self) -> str:
@@ -55,6 +57,7 @@ def _format_line(cells: Sequence[Reproduction]) -> str:
         "--only": [glob.escape(cell.benchmark) for cell in cells],
         "--benchmark-digest": [cell.benchmark_digest[:SHORT_DIGEST] for cell in cells],
         "--build-digest": [digest[:SHORT_DIGEST] for cell in cells for digest in cell.build_digests],
+        "--file-digest": [digest[:SHORT_DIGEST] for cell in cells for digest in cell.file_digests],
         "--devices": [_format_device(cell.device) for cell in cells if cell.device is not None],
     }
     words = [word for flag, values in flags.items() if values for word in (flag, *dict.fromkeys(values))]

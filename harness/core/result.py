@@ -180,8 +180,8 @@ class Result(Value):
         notes: Notes for a reader of the numbers.
         meta: Free values of specification lists and command line.
         operators: What each timed operator is in the model's graph, in their order; empty where that is not known.
-        reproduction: The command that measures it once more; null where no flags name its runner, and in results of a
-            harness that did not store it.
+        reproduction: The command that measures it once more; null where nothing names its runner, where
+            the specification was a dictionary of a script, and in results of a harness that did not store it.
     """
 
     schema_version: Literal["1.0", "1.1", "1.2", "1.3", "1.4"] = SCHEMA_VERSION

@@ -47,6 +47,13 @@ def format_rerun_command(result: Result, folder: Path = Path()) -> str:
     return shlex.join(["harness", "compare", *words, *parameter_words(comparison.parameters)])
 
 
+def explain_missing_command(result: Result) -> str:
+    """Explain why no command measures a result once more."""
+    if result.benchmark.is_of_dictionary:
+        return "its specification was a dictionary of a script, which no command can name"
+    return "nothing names its runner, or an older version measured it"
+
+
 def collect_rerun_commands(results: Sequence[Result], folder: Path) -> list[str]:
     """Return the commands that measure these results once more (see `format_rerun_command`), as few as can be.
 

@@ -10,7 +10,7 @@ from typing import Final
 from harness.core.metric import main_metric
 from harness.core.note import Note
 from harness.core.result import Result
-from harness.presentation.commands import collect_rerun_commands, format_reevaluate_command
+from harness.presentation.commands import collect_rerun_commands, explain_missing_command, format_reevaluate_command
 from harness.presentation.comparison_table import LAUNCH_HEADINGS
 from harness.presentation.estimates import estimate, group_estimates
 from harness.presentation.explanations import EVIDENCE_HEADINGS, select_measured_comparisons
@@ -185,7 +185,7 @@ def _comparison_article(number: int, result: Result, details: ComparisonDetails 
         pictures=(),
         tables=(),
         key="",
-        notes=(*result.notes, *(comparison.notes if comparison else ())),
+        notes=(*_list_notes(result), *(comparison.notes if comparison else ())),
         commands=_reproduce(result),
         stored=link_stored(result, run),
     )
@@ -228,7 +228,7 @@ def _measurement_article(number: int, result: Result, run: ReportedRun) -> Artic
         pictures=[drawn for drawn in (picture, profile) if drawn is not None],
         tables=(),
         key=explain_profile(result) if profile is not None else "",
-        notes=result.notes if result.ok or not result.hint else (*result.notes, _hint_of(result)),
+        notes=_list_notes(result) if result.ok or not result.hint else (*_list_notes(result), _hint_of(result)),
         commands=_reproduce(result),
         stored=link_stored(result, run),
     )
@@ -236,6 +236,14 @@ def _measurement_article(number: int, result: Result, run: ReportedRun) -> Artic
 
 def _reproduce(result: Result) -> list[tuple[str, str]]:
     return [("measure exactly this again", result.reproduce)] if result.reproduce else []
+
+
+def _list_notes(result: Result) -> tuple[Note, ...]:
+    """Return the notes of a result, and why there is no command for one of a script."""
+    if not result.benchmark.is_of_dictionary:
+        return result.notes
+    message = f"no command measures this again: {explain_missing_command(result)}"
+    return (*result.notes, Note(code="no_command", message=message))
 
 
 def _hint_of(result: Result) -> Note:

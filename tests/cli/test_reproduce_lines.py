@@ -178,11 +178,35 @@ def test_a_line_refuses_a_runner_that_has_changed(bench: Project) -> None:
     assert "--build-digest" in str(again.hint)
 
 
-def test_a_runner_that_no_flag_names_has_no_line(bench: Project) -> None:
-    spec = bench.write("spec.json", generic(one_test("a", "{program}")))
-    program = script(bench, "runner", text())
-    info = {"treatment": {"commit": "abc", "programs": {"program": {"location": str(program)}}}}
+@pytest.mark.parametrize("compares", [False, True])
+def test_programs_of_an_info_json_are_measured_again_under_their_commits(bench: Project, compares: bool) -> None:
+    spec = bench.write("spec.json", generic(one_test("a", "{program} {size}"), category="{kind}"))
+    programs = {"program": {"location": str(script(bench, "runner", text()))}}
+    side = {"commit": "abc", "commit_time": 1, "programs": programs, "string_map": {"size": "3", "token": "t"}}
+    info: dict[str, object] = {"treatment": side, "meta": {"kind": "k"}}
+    if compares:
+        other = {"program": {"location": str(script(bench, "older", text(2000.0)))}}
+        info["control"] = {**side, "commit": "abb", "programs": other}
     (row,) = _measure(bench, "-b", spec, "--info", json.dumps(info))
     assert row.build is not None
     assert row.build.commit == "abc"
-    assert (row.reproduction, row.reproduce) == (None, "")
+    assert '"token"' not in row.reproduce
+    (again,) = _measure(bench, *shlex.split(row.reproduce)[1:])
+    assert _cell(again) == _cell(row)
+
+
+def test_a_line_refuses_a_file_that_has_changed(bench: Project) -> None:
+    (bench.folder / "data").write_text("first")
+    files = {"data": {"filename": "data", "location": str(bench.folder / "data")}}
+    spec = bench.write("spec.json", generic(one_test("a", observe(*CALM), input_files=files)))
+    (row,) = _measure(bench, "-b", spec)
+    words = shlex.split(row.reproduce)[1:]
+    assert _cell(_measure(bench, *words)[0]) == _cell(row)
+    (bench.folder / "data").write_text("second")
+    (again,) = _measure(bench, *words)
+    assert again.outcome is Outcome.FAILED
+    assert "data has changed: its MD5 is" in str(again.reason)
+    assert "--file-digest" in str(again.hint)
+    place = words.index("--file-digest")
+    (without,) = _measure(bench, *words[:place], *words[place + 2 :])
+    assert without.outcome is Outcome.OK

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from markupsafe import escape
 
+from harness.core import DICTIONARY_NAME
 from harness.core.device import DeviceState
 from harness.core.note import Note
 from harness.core.reproduction import Reproduction
@@ -173,6 +174,14 @@ def test_the_command_that_measures_again_is_folded_and_keeps_its_spaces(tmp_path
     text = _write(tmp_path, known, changed).page.read_text()
     assert text.count(f"<pre>{escape(reproduction.line)}</pre>") == 3, "of each, and once below the comparisons"
     assert "my  &lt;spec&gt;.json" in text
+
+
+def test_a_result_of_a_dictionary_says_why_no_command_measures_it_again(tmp_path: Path) -> None:
+    result = ok_result()
+    benchmark = result.benchmark.model_copy(update={"specification": f"{DICTIONARY_NAME}>"})
+    page = _write(tmp_path, result.model_copy(update={"benchmark": benchmark})).page.read_text()
+    assert "no command measures this again: its specification was a dictionary of a script" in page
+    assert "no command measures" not in _write(tmp_path / "file", result).page.read_text()
 
 
 def test_notes_are_whole_and_folded(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.config.settings import Settings
@@ -12,7 +12,7 @@ from harness.core.metric import LATENCY
 from harness.core.protocols import Platform
 from harness.core.reproduction import Reproduction
 from harness.core.result import Result
-from harness.flows.measure.reproduction import make_reproduction, recipe_words, shared_words
+from harness.flows.measure.reproduction import info_words, make_reproduction, recipe_words, shared_words
 from harness.flows.measure.runners import CommitRunner, GivenRunner, Side, installed_runner
 from harness.presentation.commands import parameter_words
 
@@ -50,19 +50,19 @@ def reproduce_comparison(
         platform: Its platform.
 
     Returns:
-        None where no flags name the runners, which came from elsewhere, as in FAI-PEP's info JSON, or no file is the
-        specification, which was a dictionary.
+        None where nothing names the runners, or no file is the specification, which was a dictionary.
     """
-    words = _side_words(sides.control, sides.treatment)
+    words = _side_words(sides.control, sides.treatment, settings)
     if words is None or result.benchmark.is_of_dictionary:
         return None
     metric = [] if sides.metric in {None, LATENCY} else ["--metric", str(sides.metric)]
     unequal = ["--unequal-options", *sides.unequal_options] if sides.unequal_options else []
+    settings = replace(settings, program={}) if "--info" in words else settings
     command = ("harness", "compare", *shared_words(settings, platform), *words, *recipe_words(sides.recipes))
     return make_reproduction((*command, *metric, *unequal, *parameter_words(sides.parameters)), result)
 
 
-def _side_words(control: Side, treatment: Side) -> Sequence[str] | None:
+def _side_words(control: Side, treatment: Side, settings: Settings) -> Sequence[str] | None:
     """Return the flags that name both sides; None where flags cannot."""
     if control is installed_runner and treatment is installed_runner:
         return ["--self-check"]
@@ -72,7 +72,9 @@ def _side_words(control: Side, treatment: Side) -> Sequence[str] | None:
         return ["--source", control.source.name, "--control", control.commit.id, "--treatment", treatment.commit.id]
     if isinstance(control, GivenRunner) and isinstance(treatment, GivenRunner):
         named = [side.given.commit or side.given.variables for side in (control, treatment)]
-        return None if any(named) else [*_program_words("control", control), *_program_words("treatment", treatment)]
+        if any(named):
+            return info_words(settings, treatment.given, control.given)
+        return [*_program_words("control", control), *_program_words("treatment", treatment)]
     return None
 
 

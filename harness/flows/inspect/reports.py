@@ -23,7 +23,7 @@ from harness.display.results import show_results
 from harness.display.tables import fit_table, print_line, print_output, widen
 from harness.flows.inspect.stored_results import EVERYTHING, ResultFilter, StoredResult, StoredResults
 from harness.flows.measure.reporting import give_reports, open_named_reporters
-from harness.presentation.commands import format_rerun_command
+from harness.presentation.commands import explain_missing_command, format_rerun_command
 from harness.presentation.documents import ListedResult, ReportDocument
 from harness.presentation.numbers import format_quantity
 from harness.presentation.tables import Column, make_cells
@@ -143,15 +143,8 @@ def _show_commands(results: Sequence[Result], console: Console) -> None:
     for result in results:
         where = f" on {result.device.name}" if result.device is not None else ""
         print_line(Line.of(Span(make_printable(f"{result.benchmark.title}{where}:"), Tone.MUTED)), console)
-        command = format_rerun_command(result) or _why_unknown(result)
+        command = format_rerun_command(result) or f"unknown: {explain_missing_command(result)}"
         print_output(Text(make_printable(command), no_wrap=True), console)  # for copying
-
-
-def _why_unknown(result: Result) -> str:
-    """Return why no command measures a result again."""
-    if result.benchmark.is_of_dictionary:
-        return "unknown: its specification was a dictionary"
-    return "unknown: no flags name its runner, or an older version measured it"
 
 
 def _require(results: Sequence[object], path: Path | None) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, ModelFile
 from harness.core.cached_files import CachedFile, Delegation
-from harness.core.errors import BenchmarkFailed, EnvironmentProblem, ExitCode
+from harness.core.errors import BenchmarkFailed, EnvironmentProblem, ExitCode, FileUnavailable
 from harness.core.protocols import Exporter, Progress
 from harness.core.result import Outcome
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, file_key
@@ -78,6 +78,7 @@ def _fetch(needed: _Needed, plan: Plan, settings: Settings, progress: Progress) 
             cached = cache.fetch(
                 file, model=benchmark.model, exporter=exporter, progress=progress, force=settings.force_export
             )
+            _reject_other_file(file, cached, settings.file_digest)
         except (BenchmarkFailed, EnvironmentProblem) as error:
             progress.warn(f"✗ {file.filename}: {error.message}")
             environment = isinstance(error, EnvironmentProblem)
@@ -87,6 +88,20 @@ def _fetch(needed: _Needed, plan: Plan, settings: Settings, progress: Progress) 
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return dict(zip(needed, pool.map(lambda entry: fetch_file(*entry), needed.values()), strict=True))
+
+
+def _reject_other_file(file: ModelFile, cached: CachedFile, digests: Sequence[str]) -> None:
+    """Reject a file that is not the one that was asked for by its digest.
+
+    Raises:
+        FileUnavailable: It is another.
+    """
+    is_checked = file.md5 is None and file.export is None
+    if digests and is_checked and not cached.md5.startswith(tuple(digests)):
+        raise FileUnavailable(
+            f"{file.filename} has changed: its MD5 is {cached.md5}, and --file-digest asks for {' or '.join(digests)}",
+            hint="leave out --file-digest to measure with the file as it is now",
+        )
 
 
 def files_exit_code(files: Files) -> ExitCode:

@@ -7,7 +7,9 @@ forgotten can be found out afterwards.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -20,14 +22,16 @@ from harness.core.reproduction import Reproduction
 from harness.core.result import Result
 from harness.core.scalars import format_scalar
 from harness.core.values import mask_secrets
-from harness.flows.measure.runners import CommitRunner, Side, installed_runner
+from harness.flows.measure.runners import CommitRunner, Programs, Side, installed_runner
+
+_MD5: Final = re.compile(r"[0-9a-f]{32}")
 
 _MEASURING_FILES: Final = frozenset({"root_model_dir"})
 """Options below `FILES` that change what is measured."""
 
 _NOT_MEASURING: Final = frozenset(
     {
-        *("benchmark_file", "only", "skip", "benchmark_digest", "build_digest", "dry_run"),
+        *("benchmark_file", "only", "skip", "benchmark_digest", "build_digest", "file_digest", "dry_run"),
         *("platform", "devices", "excluded_devices", "spread", "same_host"),
         *("lock_timeout", "return_timeout", "cool_timeout"),
     }
@@ -45,8 +49,7 @@ def reproduce_run(result: Result, settings: Settings, side: Side, platform: Plat
         platform: Its platform.
 
     Returns:
-        None where no flags name the runner, which came from elsewhere, as in FAI-PEP's info JSON, or no file is the
-        specification, which was a dictionary.
+        None where nothing names the runner, or no file is the specification, which was a dictionary.
     """
     if result.benchmark.is_of_dictionary:
         return None
@@ -54,6 +57,9 @@ def reproduce_run(result: Result, settings: Settings, side: Side, platform: Plat
         runner = ["--source", side.source.name, "--treatment", side.commit.id, *recipe_words(side.recipes)]
     elif side is installed_runner and settings.commit is None:
         runner = []
+    elif side is installed_runner:
+        given = Programs(settings.program, settings.commit, settings.commit_time)
+        settings, runner = replace(settings, program={}), info_words(settings, given)
     else:
         return None
     return make_reproduction(("harness", "run", *shared_words(settings, platform), *runner), result)
@@ -64,6 +70,33 @@ def shared_words(settings: Settings, platform: Platform) -> tuple[str, ...]:
     files = [word for file in settings.benchmark_file for word in ("-b", str(file.absolute()))]
     name = [] if settings.platform == DEFAULT_PLATFORM else ["-p", settings.platform]
     return (*files, *name, *option_words(settings, device_options(platform)))
+
+
+def info_words(settings: Settings, treatment: Programs, control: Programs | None = None) -> list[str]:
+    """Return the words that give programs under names of commits: FAI-PEP's info JSON, which no other flag can replace.
+
+    Args:
+        settings: The settings, with the free values of an info JSON: they may be keys of a model.
+        treatment: Programs that were measured.
+        control: Programs that they were compared with, if any.
+    """
+    info = {
+        "treatment": _describe_side(treatment),
+        **({"control": _describe_side(control)} if control is not None else {}),
+        **({"meta": dict(settings.meta)} if settings.meta else {}),
+    }
+    return ["--info", json.dumps(info)]
+
+
+def _describe_side(side: Programs) -> dict[str, object]:
+    """Return a side as in an info JSON, without values that look like secrets."""
+    variables = {name: value for name, value in side.variables.items() if _is_public(name, value)}
+    return {
+        "programs": {name: {"location": str(path.absolute())} for name, path in side.programs.items()},
+        **({"commit": side.commit} if side.commit is not None else {}),
+        **({"commit_time": side.commit_time} if side.commit_time is not None else {}),
+        **({"string_map": variables} if variables else {}),
+    }
 
 
 def recipe_words(folders: Sequence[Path]) -> tuple[str, ...]:
@@ -87,12 +120,14 @@ def option_words(settings: Settings, heeded: Collection[str]) -> tuple[str, ...]
 def make_reproduction(command: Sequence[str], result: Result) -> Reproduction:
     """Return the command for the benchmark, the runners and the device of a result."""
     builds = (result.comparison.control if result.comparison is not None else None, result.build)
+    given = (file.md5 for file in result.files.values() if file.export is None)
     return Reproduction(
         command=tuple(command),
         benchmark=result.benchmark.title,
         benchmark_digest=result.benchmark.digest,
         build_digests=tuple(build.digest for build in builds if build is not None and build.digest),
         device=result.device.identity if result.device is not None else None,
+        file_digests=tuple(dict.fromkeys(filter(_MD5.fullmatch, given))),
     )
 
 
@@ -124,13 +159,18 @@ def _format(option: DeclaredOption, value: object) -> list[str]:
     """Return the words of a value, as its parser takes them."""
     if isinstance(value, dict) and option.takes_words:
         texts = {name: str(item.absolute()) if isinstance(item, Path) else str(item) for name, item in value.items()}
-        return [f"{name}={text}" for name, text in texts.items() if mask_secrets({name: text})[name] == text]
+        return [f"{name}={text}" for name, text in texts.items() if _is_public(name, text)]
     if isinstance(value, dict):
-        return [json.dumps(value)]
+        return [json.dumps({name: item for name, item in value.items() if _is_public(name, item)})]
     if isinstance(value, tuple):
         words = [_format_word(item) for item in value]
         return words if option.takes_words else [",".join(words) or "none"]
     return [_format_word(value)]
+
+
+def _is_public(name: str, value: object) -> bool:
+    """Return whether a variable does not look like a secret: a line is printed and stored."""
+    return mask_secrets({name: str(value)})[name] == str(value)
 
 
 def _format_word(value: object) -> str:
