@@ -5,8 +5,8 @@
     results = harness.run("mv2", only=["*xnnpack*"])
     print(harness.frame(results)[["identifier", "metric", "median", "unit"]])
 
-`run`, `compare`, `load`, `frame` and `samples` are what scripts need (docs/scripting.md). Importing this module imports
-nothing else: each name is loaded when it is first used.
+`run`, `compare`, `evaluate`, `load`, `frame` and `samples` are what scripts need (docs/scripting.md). Importing this
+module imports nothing else: each name is loaded when it is first used.
 """
 
 __version__ = "0.1.0"
@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Comparison",
     "EnvironmentProblem",
+    "EvaluatedModel",
     "ExitCode",
     "HarnessError",
     "Metric",
@@ -25,6 +26,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "compare",
+    "evaluate",
     "frame",
     "load",
     "run",
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from harness.api import (
         Comparison,
         EnvironmentProblem,
+        EvaluatedModel,
         ExitCode,
         HarnessError,
         Metric,
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
         UsageError,
         Verdict,
         compare,
+        evaluate,
         frame,
         load,
         run,

@@ -29,6 +29,10 @@ _COMMANDS: Final = {
         "measuring",
         "Measure the benchmarks of one or more specifications, with the installed runner or that of one commit.",
     ),
+    "evaluate": (
+        "evaluating",
+        "Compare the outputs of lowered models with those of their origin: what lowering and quantisation cost.",
+    ),
     "compare": (
         "measuring",
         "Compare a treatment with a control: two commits, releases or programs. Exit code 1 means a regression.",

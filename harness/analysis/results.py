@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from pydantic import JsonValue
 
@@ -15,9 +15,10 @@ from harness.core.benchmark import ERROR, POWER, Benchmark
 from harness.core.build import Build, BuildInfo
 from harness.core.cached_files import CachedFile
 from harness.core.device import Device
+from harness.core.evaluation import Evaluation
 from harness.core.launch_interval import interval_of
 from harness.core.measurement import Job, Measurement
-from harness.core.metric import ENERGY, LATENCY, Metric, Observation, main_metric
+from harness.core.metric import ENERGY, LATENCY, OUTPUTS, Metric, Observation, main_metric
 from harness.core.note import Note
 from harness.core.result import BenchmarkInfo, FileInfo, Launch, Outcome, Result
 
@@ -61,6 +62,7 @@ def build_result(
     metrics, collected = collect(measurement.reported, job.benchmark.statistics, job.benchmark.direction)
     metrics = _with_intervals(metrics, _count_looks(job.benchmark, measurement.launches))
     metrics = (*metrics, *measurement.computed)
+    fidelity = _fidelity_metrics(measurement.evaluation)
     outcome, reason, hint = measurement.outcome, measurement.reason, measurement.hint
     notes: Sequence[Note] = (*measurement.notes, *collected)
     if outcome is Outcome.OK:
@@ -96,9 +98,27 @@ def build_result(
         run_type=run_type,
         meta=meta,
         files={**job.files, **measurement.made},
-        metrics=metrics,
+        metrics=(*metrics, *fidelity),
         notes=merge_notes(notes),
-    ).model_copy(update={"launches": measurement.launches})
+    ).model_copy(update={"launches": measurement.launches, "evaluation": measurement.evaluation})
+
+
+def _fidelity_metrics(evaluation: Evaluation | None) -> Iterator[Metric]:
+    """Yield the statistics of the lowered program against the eager model as metrics, for tables and series.
+
+    They have no samples: each is an estimate over all examples, whose interval is in the evaluation.
+    """
+    measured = evaluation.measured if evaluation is not None else None
+    for statistic in measured.statistics if measured is not None and not measured.is_faulty else ():
+        if statistic.value is not None:
+            yield Metric(
+                name=f"{OUTPUTS} {statistic.name}",
+                type=OUTPUTS,
+                metric=statistic.name,
+                unit=statistic.unit,
+                direction=statistic.direction,
+                summary={"n": float(statistic.examples), "mean": statistic.value, "p50": statistic.value},
+            )
 
 
 def without_numbers(

@@ -12,13 +12,14 @@ raises `EnvironmentProblem`; the failure of a benchmark is a result with an outc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from harness.api import keywords
 from harness.api.calls import Call, call
+from harness.api.evaluation import EvaluatedModel, evaluate_model, evaluate_specifications
 from harness.api.names import CompareKeywords, RunKeywords
 from harness.api.results import Results
 from harness.api.specifications import Specifications
@@ -29,10 +30,12 @@ from harness.core.result import Outcome, Result
 
 if TYPE_CHECKING:
     import pandas as pd
+    import torch
 
 __all__ = [
     "Comparison",
     "EnvironmentProblem",
+    "EvaluatedModel",
     "ExitCode",
     "HarnessError",
     "Metric",
@@ -43,6 +46,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "compare",
+    "evaluate",
     "frame",
     "load",
     "run",
@@ -93,7 +97,7 @@ def run(
         treatments = requests.split_treatments(request.compare, request.settings)
         runners = (requests.resolve_side(each, request.settings, fetcher, state.display) for each in treatments)
         return most_severe(
-            [flow.run(plan, request.settings, state.display, runner, [state.collector]) for runner in runners]
+            [flow.run(plan, request.settings, state.display, runner, listeners=[state.collector]) for runner in runners]
         )
 
     return call(work, progress=progress)
@@ -133,6 +137,74 @@ def compare(
         return batch.compare_batch(workload, treatments, request.settings, state.display, [state.collector])
 
     return call(work, progress=progress)
+
+
+@overload
+def evaluate(
+    model: Specifications,
+    *,
+    data: str | None = None,
+    examples: int | None = None,
+    layers: bool = False,
+    progress: bool = False,
+    options: Mapping[str, object] | None = None,
+    **settings: Unpack[RunKeywords],
+) -> Results: ...
+@overload
+def evaluate(
+    model: torch.nn.Module | torch.export.ExportedProgram,
+    inputs: torch.Tensor | tuple[torch.Tensor, ...] | list[torch.Tensor] | list[tuple[torch.Tensor, ...]],
+    *,
+    recipe: str = "xnnpack_fp32",
+    labels: Sequence[int] | None = None,
+    progress: bool = False,
+    options: Mapping[str, object] | None = None,
+    **settings: Unpack[RunKeywords],
+) -> EvaluatedModel: ...
+def evaluate(
+    model: Any,
+    inputs: Any = None,
+    *,
+    recipe: str = "xnnpack_fp32",
+    labels: Sequence[int] | None = None,
+    data: str | None = None,
+    examples: int | None = None,
+    layers: bool = False,
+    progress: bool = False,
+    options: Mapping[str, object] | None = None,
+    **settings: Unpack[RunKeywords],
+) -> Results | EvaluatedModel:
+    """Compare the outputs of a lowered model on a device with those of the model itself.
+
+    Args:
+        model: A `torch.nn.Module` or a program of `torch.export`; or specifications as in `run`, whose benchmarks are
+            evaluated as by `harness evaluate`.
+        inputs: Inputs of a model: its arguments, a tensor or a tuple of tensors; or a list of these, one for each
+            example. All have the same shapes.
+        recipe: Export recipe of a model.
+        labels: Right class of each example of a model, for its accuracy.
+        data: Provider of the examples of specifications; None takes what they name, else `random`.
+        examples: Number of examples of specifications.
+        layers: Whether the gap of each layer of specifications is computed too.
+        progress: As in `run`.
+        options: As in `run`.
+        **settings: As in `run`: `platform="android"`, `devices=["SERIAL"]`, `threads`, ...
+
+    Returns:
+        For a model its outputs on the device as tensors, with its latency and its result; for specifications the
+        results of all benchmarks, with `result.evaluation`.
+
+    Raises:
+        UsageError: An argument is wrong.
+        EnvironmentProblem: Nothing could be measured.
+        BenchmarkFailed: The model could not be exported, executed or compared.
+    """
+    given = {**(options or {}), **settings}
+    if inputs is not None:
+        return evaluate_model(model, inputs, recipe=recipe, labels=labels, progress=progress, settings=given)
+    return evaluate_specifications(
+        model, data=data, examples=examples, layers=layers, progress=progress, settings=given
+    )
 
 
 def load(path: str | PathLike[str] = "LAST") -> Results:

@@ -20,6 +20,11 @@ OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("harness mv2 --reporter html=mv2.html", "with a page"),
         ("harness mv2 --dry-run", "show the plan and stop"),
     ),
+    "evaluate": (
+        ("harness evaluate mv2", "fidelity of each recipe, with its speed"),
+        ("harness evaluate digits -p android", "accuracy on a phone"),
+        ("harness evaluate my.json --layers", "the gap of each layer, too"),
+    ),
     "compare": (
         ("harness compare mv2 --source releases:executorch --control 1.5.0", "a release with the newest one"),
         ("harness compare mv2 --repo-dir executorch --control main --treatment my-branch", "two commits"),

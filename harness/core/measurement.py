@@ -4,13 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.cached_files import CachedFile
+from harness.core.evaluation import Evaluation, LayerGap
+from harness.core.examples import Stage
 from harness.core.metric import Metric, Observation
 from harness.core.note import Note
 from harness.core.result import Launch, Outcome, RawLog
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """Outputs of a model before it was lowered, which those of a device are compared with.
+
+    Attributes:
+        examples: The example folder (`harness.core.examples`).
+        stages: The output folder of each stage that could be computed.
+        layers: Gaps of layers, where they were asked for.
+        kept_outputs: Folder that the outputs of the device are kept in; None where nobody asked for them.
+    """
+
+    examples: Path
+    stages: Mapping[Stage, Path]
+    layers: tuple[LayerGap, ...] = ()
+    kept_outputs: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +41,13 @@ class Job:
         benchmark: The benchmark to measure.
         build: The runner.
         files: The files it needs, by key.
+        references: Outputs to evaluate its own against; None where its outputs are not evaluated.
     """
 
     benchmark: Benchmark
     build: Build
     files: Mapping[str, CachedFile] = field(default_factory=dict)
+    references: References | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +69,7 @@ class Measurement:
         made: Files that steps on the host made, by key, as the last launch used them.
         logs: Output of the programs.
         computed: Metrics that were computed from files, such as errors against golden outputs.
+        evaluation: What lowering did to the outputs; None where that was not evaluated.
     """
 
     started: float
@@ -63,6 +86,7 @@ class Measurement:
     logs: tuple[RawLog, ...] = ()
     computed: tuple[Metric, ...] = ()
     made: Mapping[str, CachedFile] = field(default_factory=dict)
+    evaluation: Evaluation | None = None
 
     @property
     def reported(self) -> tuple[tuple[Observation, ...], ...]:

@@ -15,6 +15,9 @@ LATENCY: Final = "NET latency"
 """Name of the metric that nearly every result is about: the latency of the whole model."""
 
 
+OUTPUTS: Final = "OUTPUTS"
+"""Type of the metrics that compare a program's outputs with those of the model that it was lowered from."""
+
 ENERGY: Final = "energy"
 """Metric of energy that the harness derives: `RUN energy` of a launch, `NET energy` of an iteration, and each part."""
 

@@ -9,12 +9,15 @@ from rich.console import Console
 
 from harness.core.result import Result
 from harness.display.tables import fit_table, print_line, widen
+from harness.presentation.evaluation_table import LAYERS, format_evaluation_legend
 from harness.presentation.measurement_table import format_legend
 from harness.presentation.sections import (
     ComparisonSection,
+    EvaluationSection,
     MeasurementSection,
     TitledTable,
     describe_comparisons,
+    describe_evaluated,
     describe_measurements,
 )
 from harness.presentation.text import Line, Span, Tone, make_printable
@@ -48,9 +51,12 @@ def show_results(
         console.print()
         _show_comparisons(describe_comparisons(compared, operators_at_most=_OPERATORS), console)
     if measured:
+        evaluated = [result for result in measured if result.evaluation is not None]
         console.print()
         section = describe_measurements(measured, operators_at_most=_OPERATORS)
-        _show_measurements(section, console, verbose=verbose)
+        _show_measurements(section, console, verbose=verbose, with_overview=len(evaluated) < len(measured))
+        if evaluated:
+            _show_evaluations(describe_evaluated(evaluated, layers_at_most=LAYERS), console)
         if not verbose and any(result.notes for result in measured if result.ok):
             _show_muted(f"`{again} -v` shows every note in full, and how to measure again", console)
 
@@ -69,11 +75,15 @@ def _show_comparisons(section: ComparisonSection, console: Console) -> None:
     _show_table(section.operators, console)
 
 
-def _show_measurements(section: MeasurementSection, console: Console, *, verbose: bool) -> None:
+def _show_measurements(
+    section: MeasurementSection, console: Console, *, verbose: bool, with_overview: bool = True
+) -> None:
+    """Show measurements; without the overview where that of evaluations follows, which has latencies too."""
     print_line(section.title, console)
-    table = fit_table(section.overview, console)
-    console.print(table)
-    _show_muted(format_legend({str(column.header) for column in table.columns}), console)
+    if with_overview:
+        table = fit_table(section.overview, console)
+        console.print(table)
+        _show_muted(format_legend({str(column.header) for column in table.columns}), console)
     for line in section.fastest:
         print_line(line, console)
     _show_table(section.further_metrics, console)
@@ -82,6 +92,17 @@ def _show_measurements(section: MeasurementSection, console: Console, *, verbose
         _show_muted(sentence, console)
     for line in section.remarks if verbose else section.folded_remarks:
         print_line(line, console)
+
+
+def _show_evaluations(section: EvaluationSection, console: Console) -> None:
+    console.print()
+    table = fit_table(section.overview, console)
+    console.print(table)
+    _show_muted(format_evaluation_legend([str(column.header) for column in table.columns]), console)
+    for line in (*section.compromises, *section.lines):
+        print_line(line, console)
+    _show_table(section.stages, console)
+    _show_table(section.layers, console)
 
 
 def _show_muted(sentence: str, console: Console) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 from harness.core.launch_interval import interval_of
-from harness.core.metric import ENERGY, LATENCY, Metric, main_metric
+from harness.core.metric import ENERGY, LATENCY, OUTPUTS, Metric, main_metric
 from harness.core.result import Result
 from harness.presentation.numbers import (
     format_factor,
@@ -39,7 +39,7 @@ def format_title(results: Sequence[Result], *, with_runner: bool = True) -> Line
         (lambda result: result.benchmark.model, Tone.STRONG),
         (_describe_device, Tone.NORMAL),
         *([(_describe_runner, Tone.NORMAL)] if with_runner else []),
-        (_describe_backend, Tone.NORMAL),
+        (describe_backend, Tone.NORMAL),
         (_count_threads, Tone.NORMAL),
         (lambda result: f"harness {result.harness_version}", Tone.MUTED),
     )
@@ -79,7 +79,7 @@ def build_overview(results: Sequence[Result]) -> list[Column]:
         Column("benchmark", of_result(lambda result: result.benchmark.identifier)),
         Column("device", of_result(_describe_device), distinguishing=True),
         Column("runner", of_result(_describe_runner), distinguishing=True),
-        Column("backend", of_result(_describe_backend), weight=10, distinguishing=True),
+        Column("backend", of_result(describe_backend), weight=10, distinguishing=True),
         Column("threads", of_result(_format_threads), weight=9, right=True, distinguishing=True),
         Column("metric", [Span(name) for name in metrics], distinguishing=set(metrics) == {LATENCY}),
         Column("median", medians, right=True),
@@ -127,7 +127,7 @@ def _describe_runner(result: Result) -> str:
     return " ".join(part for part in parts if part not in {"", "none"})
 
 
-def _describe_backend(result: Result) -> str:
+def describe_backend(result: Result) -> str:
     """Name the backend that the specification states, else the recipe of an exported file."""
     backend = result.benchmark.axes.get("backend")
     if backend is not None:
@@ -182,7 +182,9 @@ def _further_rows(result: Result) -> Iterator[tuple[str, ...]]:
     metrics = [
         metric
         for metric in result.metrics
-        if metric.summary and (metric.type != "RUN" or metric.metric == ENERGY) and metric.name not in hidden
+        if metric.summary
+        and (metric.type not in {"RUN", OUTPUTS} or metric.metric == ENERGY)
+        and metric.name not in hidden
     ]
     if result.benchmark.operators:  # they have a table of their own
         metrics = [metric for metric in metrics if not metric.is_of_operator]

@@ -17,6 +17,12 @@ from harness.presentation.comparison_table import (
     list_lines,
     tabulate_launches,
 )
+from harness.presentation.evaluation_table import (
+    build_evaluation_table,
+    build_layer_table,
+    build_stage_table,
+    describe_evaluations,
+)
 from harness.presentation.explanations import (
     collect_rules,
     describe_false_discoveries,
@@ -27,6 +33,7 @@ from harness.presentation.explanations import (
 from harness.presentation.folded_remarks import fold_remarks
 from harness.presentation.measurement_table import build_further_metrics, build_overview, format_title
 from harness.presentation.operators import build_changes_table, build_profile_table, describe_coverage
+from harness.presentation.pareto import describe_compromises
 from harness.presentation.remarks import list_remarks
 from harness.presentation.speeds import describe_fastest
 from harness.presentation.tables import Column
@@ -125,6 +132,29 @@ class MeasurementSection:
     folded_remarks: Sequence[Line]
 
 
+@dataclass(frozen=True, slots=True)
+class EvaluationSection:
+    """Everything about what lowering and quantisation did to outputs.
+
+    Attributes:
+        results: Results with an evaluation, in the order of measurement.
+        title: Attributes that all results have in common.
+        overview: Table with one row per result: latency, size and fidelity.
+        compromises: Lines that name the best compromises and those that are dominated.
+        stages: Every stage of each result with every statistic.
+        layers: Layers where the gap opens.
+        lines: Examples, faults, and how much they can tell.
+    """
+
+    results: Sequence[Result]
+    title: Line
+    overview: Sequence[Column]
+    compromises: Sequence[Line]
+    stages: TitledTable
+    layers: TitledTable
+    lines: Sequence[Line]
+
+
 def describe_comparisons(results: Sequence[Result], *, operators_at_most: int | None = None) -> ComparisonSection:
     """Describe comparisons.
 
@@ -186,4 +216,22 @@ def describe_measurements(results: Sequence[Result], *, operators_at_most: int |
         coverage=list(describe_coverage(results)),
         remarks=list_remarks(results),
         folded_remarks=fold_remarks(results),
+    )
+
+
+def describe_evaluated(results: Sequence[Result], *, layers_at_most: int | None = None) -> EvaluationSection:
+    """Describe evaluations.
+
+    Args:
+        results: With an evaluation, in the order of measurement.
+        layers_at_most: Layers to list for each result, those with the largest gaps; None lists all.
+    """
+    return EvaluationSection(
+        results=results,
+        title=format_title(results),
+        overview=build_evaluation_table(results),
+        compromises=list(describe_compromises(results)),
+        stages=TitledTable("Stages", build_stage_table(results)),
+        layers=TitledTable("Layers with the largest gaps", build_layer_table(results, layers_at_most)),
+        lines=list(describe_evaluations(results)),
     )

@@ -13,17 +13,21 @@ from harness.core.result import Result
 from harness.presentation.commands import collect_rerun_commands, explain_missing_command, format_reevaluate_command
 from harness.presentation.comparison_table import LAUNCH_HEADINGS
 from harness.presentation.estimates import estimate, group_estimates
+from harness.presentation.evaluation_table import format_evaluation_legend
 from harness.presentation.explanations import EVIDENCE_HEADINGS, select_measured_comparisons
 from harness.presentation.measurement_table import format_legend
 from harness.presentation.numbers import format_change, format_median
+from harness.presentation.pareto import find_compromises
 from harness.presentation.remarks import choose_mark
 from harness.presentation.sections import (
     ComparisonDetails,
     ComparisonSection,
+    EvaluationSection,
     MeasurementSection,
     TitledTable,
     describe_comparisons,
     describe_details,
+    describe_evaluated,
     describe_measurements,
 )
 from harness.presentation.verdicts import categorise, format_headline, separate_comparisons
@@ -32,8 +36,10 @@ from reporters.document.rendering import render_page
 from reporters.document.tables import Cell, Heading, PageTable, build_figures, build_table
 from reporters.html.links import StoredLinks, link_stored
 from reporters.html.pictures.bars import draw_bars, explain_bars
+from reporters.html.pictures.compromises import draw_compromises
 from reporters.html.pictures.device import draw_device
 from reporters.html.pictures.launches import draw_launches
+from reporters.html.pictures.layers import draw_layers
 from reporters.html.pictures.pairs import draw_interval, draw_pairs, interval_reach
 from reporters.html.pictures.profile import draw_profile, explain_profile
 from reporters.pages import ReportedRun
@@ -90,6 +96,7 @@ def render(run: ReportedRun) -> str:
         heading=heading[:1].upper() + heading[1:],
         notice=run.notice,
         comparisons=_describe_comparisons(compared, run) if compared else None,
+        evaluations=_describe_evaluations(measured),
         measurements=_describe_measurements(measured, run, len(compared)) if measured else None,
         devices=list(_draw_devices(run.results)),
     )
@@ -114,6 +121,16 @@ class _Measurements:
     bars: Sequence[tuple[Picture, str]]
     tables: Sequence[tuple[str, PageTable]]
     articles: Sequence[Article]
+
+
+@dataclass(frozen=True, slots=True)
+class _Evaluations:
+    section: EvaluationSection
+    table: PageTable
+    legend: str
+    compromises: Sequence[Picture]
+    layers: Sequence[Picture]
+    tables: Sequence[tuple[str, PageTable]]
 
 
 def _describe_comparisons(results: Sequence[Result], run: ReportedRun) -> _Comparisons:
@@ -146,6 +163,42 @@ def _describe_measurements(results: Sequence[Result], run: ReportedRun, first: i
         list(_titled_tables(section.further_metrics, section.operators)),
         [_measurement_article(first + number, result, run) for number, result in enumerate(results)],
     )
+
+
+def _describe_evaluations(results: Sequence[Result]) -> _Evaluations | None:
+    """Describe what lowering did to outputs; None where no outputs were evaluated."""
+    evaluated = [result for result in results if result.evaluation is not None]
+    if not evaluated:
+        return None
+    section = describe_evaluated(evaluated)
+    table = build_table("evaluations", section.overview)
+    by_model: dict[tuple[str, str], list[Result]] = {}
+    for result in evaluated:
+        device = result.device.identity if result.device is not None else ""
+        by_model.setdefault((result.benchmark.model, device), []).append(result)
+    drawn = [
+        draw_compromises(find_compromises(group), f"compromises{number}")
+        for number, group in enumerate(by_model.values())
+    ]
+    return _Evaluations(
+        section,
+        table,
+        format_evaluation_legend([heading.text for heading in table.headings]),
+        [picture for picture in drawn if picture is not None],
+        list(_draw_layers(evaluated)),
+        list(_titled_tables(section.stages, section.layers)),
+    )
+
+
+def _draw_layers(results: Sequence[Result]) -> Iterator[Picture]:
+    """Draw the gaps of each stage of each result."""
+    for number, result in enumerate(results):
+        layers = result.evaluation.layers if result.evaluation is not None else ()
+        for stage in dict.fromkeys(layer.stage for layer in layers):
+            title = f"{result.benchmark.identifier}: layers of the {stage} stage"
+            gaps = [layer for layer in layers if layer.stage is stage]
+            if picture := draw_layers(gaps, f"layers{number}-{stage}", title):
+                yield picture
 
 
 def _comparison_table(section: ComparisonSection) -> PageTable:

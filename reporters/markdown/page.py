@@ -8,16 +8,19 @@ from typing import Final
 
 from harness.presentation.commands import collect_rerun_commands, format_reevaluate_command
 from harness.presentation.comparison_table import LAUNCH_HEADINGS
+from harness.presentation.evaluation_table import format_evaluation_legend
 from harness.presentation.explanations import EVIDENCE_HEADINGS
 from harness.presentation.markdown import escape, fence, format_table
 from harness.presentation.measurement_table import format_legend
 from harness.presentation.sections import (
     ComparisonDetails,
     ComparisonSection,
+    EvaluationSection,
     MeasurementSection,
     TitledTable,
     describe_comparisons,
     describe_details,
+    describe_evaluated,
     describe_measurements,
 )
 from harness.presentation.tables import Column, select_informative
@@ -56,6 +59,8 @@ def render(run: ReportedRun) -> str:
         blocks += _comparisons(describe_comparisons(compared), run)
     if compared and measured:
         blocks.append(Ranked(Fixed("## Measured without a control"), _TOP))
+    if evaluated := [result for result in measured if result.evaluation is not None]:
+        blocks += _evaluations(describe_evaluated(evaluated, layers_at_most=_UNFOLDED))
     if measured:
         blocks += _measurements(describe_measurements(measured))
     texts, shortened = fit([Ranked(Fixed(text), _TOP) for text in top] + blocks)
@@ -129,6 +134,17 @@ def _measurements(section: MeasurementSection) -> Iterator[Ranked]:
     yield from _remarks(causes)
     if whole != causes:
         yield Ranked(_fold(_lines([f"- {escape(text)}" for text in whole]), "all notes in full"), _FOLDED_REMARKS)
+
+
+def _evaluations(section: EvaluationSection) -> Iterator[Ranked]:
+    yield Ranked(Fixed("## What lowering and quantisation cost"), _TOP)
+    yield Ranked(_table(section.overview, range(len(section.results))), _ROWS)
+    if legend := format_evaluation_legend([column.name for column in select_informative(section.overview)]):
+        yield Ranked(Fixed(escape(legend)), _TOP)
+    yield Ranked(_lines([f"- {escape(line.text)}" for line in section.compromises]), _FACTS)
+    yield from _remarks([line.text for line in section.lines])
+    yield from _titled_table(section.stages, _METRICS)
+    yield from _titled_table(section.layers, _OPERATORS)
 
 
 def _titled_table(table: TitledTable, importance: float) -> Iterator[Ranked]:

@@ -26,6 +26,7 @@ WITHOUT_TABLE = {
     "run": "stores results; --simple-screen-reporter writes lines of JSON meanwhile",
     "watch": "shows progress; `harness status` has a document",
     "bisect": "shows progress and stores its search",
+    "evaluate": "results are stored, and `report --json` shows them",
     "init": "asks a person",
     "schema": "prints JSON",
     "completion": "prints a script for a shell",
@@ -39,6 +40,7 @@ DOCUMENTS: dict[str, type[Value] | None] = {
     "devices": documents.DevicesDocument,
     "doctor": documents.DoctorDocument,
     "export": documents.ExportDocument,
+    "profile": documents.ProfileDocument,
     "list": None,  # a list for each section
     "report": documents.ReportDocument,
     "self-check": documents.SelfCheckDocument,
@@ -86,6 +88,7 @@ def _words(command: str, here: Surroundings) -> tuple[str, ...]:
         "compare": ("--from", here.comparisons),
         "export": (here.spec, "-o", here.project.folder / "out"),
         "devices": ("-p", "host"),
+        "profile": (here.spec,),
         "validate": (here.spec,),
     }
     if command == "self-check":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 
 from pydantic import JsonValue
 
@@ -15,13 +17,22 @@ from harness.core.cached_files import CachedFile
 from harness.core.device import Device
 from harness.core.measurement import Job
 from harness.core.result import Outcome, Report, Result
-from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, file_key
+from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, PreparedReferences, file_key
+
+JobsAndFailures = tuple[Mapping[str, Mapping[int, Job]], Sequence[tuple[Assignment, Failure]]]
+"""Jobs by device and by number of the benchmark, and the assignments that cannot be measured."""
 
 
 def make_jobs(
-    plan: Plan, builds: Builds, files: Files
-) -> tuple[Mapping[str, Mapping[int, Job]], Sequence[tuple[Assignment, Failure]]]:
+    plan: Plan, builds: Builds, files: Files, references: PreparedReferences = MappingProxyType({})
+) -> JobsAndFailures:
     """Make the jobs of a plan.
+
+    Args:
+        plan: What to measure where.
+        builds: The runners.
+        files: The files.
+        references: What outputs are compared with, by digest of the benchmark.
 
     Returns:
         The jobs by device and by number of the benchmark; and the assignments that cannot be measured.
@@ -31,7 +42,7 @@ def make_jobs(
     numbers = {id(benchmark): number for number, benchmark in enumerate(plan.benchmarks)}
     impossible: list[tuple[Assignment, Failure]] = []
     for assignment in plan.assignments:
-        job = make_job(assignment, builds, files)
+        job = _with_references(make_job(assignment, builds, files), references)
         if isinstance(job, Job):
             jobs[assignment.device.identity][numbers[id(assignment.benchmark)]] = job
         else:
@@ -41,6 +52,14 @@ def make_jobs(
         last = {numbers[id(assignment.benchmark)]: (assignment, failure) for assignment, failure in impossible}
         impossible = [entry for number, entry in last.items() if number not in possible]
     return jobs, impossible
+
+
+def _with_references(job: Job | Failure, references: PreparedReferences) -> Job | Failure:
+    """Return the job with what its outputs are compared with, or why that is missing."""
+    if isinstance(job, Failure):
+        return job
+    prepared = references.get(job.benchmark.digest)
+    return prepared if isinstance(prepared, Failure) else replace(job, references=prepared)
 
 
 def make_job(assignment: Assignment, builds: Builds, files: Files) -> Job | Failure:

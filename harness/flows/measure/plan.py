@@ -11,6 +11,7 @@ from harness.core.build import Build
 from harness.core.cached_files import CachedFile
 from harness.core.device import Device
 from harness.core.errors import UsageError
+from harness.core.measurement import References
 from harness.core.outcome import Outcome
 from harness.core.protocols import AppStarting, Framework, Platform
 
@@ -104,6 +105,8 @@ Files = Mapping[str, CachedFile | Failure]
 """By `file_key`."""
 Builds = Mapping[tuple[str, str], Build | Failure]
 """By framework and device identity."""
+PreparedReferences = Mapping[str, References | Failure]
+"""What outputs are compared with, by digest of the benchmark; those whose outputs are not evaluated are missing."""
 
 
 def file_key(file: ModelFile, benchmark: Benchmark) -> str:

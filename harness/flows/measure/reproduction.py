@@ -26,6 +26,9 @@ from harness.flows.measure.runners import CommitRunner, Programs, Side, installe
 
 _MD5: Final = re.compile(r"[0-9a-f]{32}")
 
+RUN: Final = ("harness", "run")
+"""Command of a plain run."""
+
 _MEASURING_FILES: Final = frozenset({"root_model_dir"})
 """Options below `FILES` that change what is measured."""
 
@@ -39,14 +42,17 @@ _NOT_MEASURING: Final = frozenset(
 """Options that a line names otherwise, or that do not change a number."""
 
 
-def reproduce_run(result: Result, settings: Settings, side: Side, platform: Platform) -> Reproduction | None:
-    """Return the command that measures a result of `harness run` once more.
+def reproduce_run(
+    result: Result, settings: Settings, side: Side, platform: Platform, command: Sequence[str] = RUN
+) -> Reproduction | None:
+    """Return the command that measures a result once more.
 
     Args:
         result: The result.
         settings: The settings of its run.
         side: Source of its runner.
         platform: Its platform.
+        command: First words of the command, with flags that are no settings.
 
     Returns:
         None where nothing names the runner, or no file is the specification, which was a dictionary.
@@ -62,7 +68,7 @@ def reproduce_run(result: Result, settings: Settings, side: Side, platform: Plat
         settings, runner = replace(settings, program={}), info_words(settings, given)
     else:
         return None
-    return make_reproduction(("harness", "run", *shared_words(settings, platform), *runner), result)
+    return make_reproduction((*command, *shared_words(settings, platform), *runner), result)
 
 
 def shared_words(settings: Settings, platform: Platform) -> tuple[str, ...]:

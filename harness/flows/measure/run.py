@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 from harness.config.settings import Settings
 from harness.core.build import Build
@@ -14,10 +15,11 @@ from harness.core.reproduction import Reproduction
 from harness.core.result import Result
 from harness.flows.measure.fetching import export, fetch_given, files_exit_code
 from harness.flows.measure.given_programs import describe_unused
-from harness.flows.measure.jobs import make_jobs, report_failure
-from harness.flows.measure.plan import Builds, Failure, Files, Plan
+from harness.flows.measure.jobs import JobsAndFailures, make_jobs, report_failure
+from harness.flows.measure.plan import Builds, Failure, Plan
 from harness.flows.measure.preflight import examine, examine_packages, plan_exit_code
 from harness.flows.measure.queues import DedicatedQueue, SharedQueue
+from harness.flows.measure.references import prepare_references
 from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.reproduction import reproduce_run
 from harness.flows.measure.runners import Side, build_side, installed_runner
@@ -30,9 +32,10 @@ def run(
     settings: Settings,
     progress: Progress,
     side: Side = installed_runner,
-    listeners: Sequence[Reporter] = (),
     *,
+    listeners: Sequence[Reporter] = (),
     reproduce: Callable[[Result], Reproduction | None] | None = None,
+    kept_outputs: Path | None = None,
 ) -> ExitCode:
     """Measure every benchmark of the plan once, and report.
 
@@ -43,6 +46,7 @@ def run(
         side: Source of the runner.
         listeners: Receive each result, beside the reporters of the settings.
         reproduce: Returns the command that measures a result once more (default: that of `harness run`).
+        kept_outputs: Folder to keep the outputs of the only evaluated benchmark in; None keeps none.
     """
     reproduce = reproduce or partial(reproduce_run, settings=settings, side=side, platform=plan.platform)
     reporting = Reporting(prepare_reporters(settings), progress, listeners, reproduce)
@@ -56,9 +60,9 @@ def run(
         given = fetch_given(plan, settings, progress)
         builds = build(plan.keep_possible(given), settings, progress, side)
         files = export(plan, given, [builds], settings, progress)
-        devices = measure_all(
-            plan, files=files, builds=builds, settings=settings, reporting=reporting, progress=progress
-        )
+        references = prepare_references(plan.keep_possible(files), settings, progress, kept_outputs)
+        jobs = make_jobs(plan, builds, files, references)
+        devices = measure_all(plan, jobs, settings=settings, reporting=reporting, progress=progress)
     except KeyboardInterrupt as interruption:
         interruption.add_note(reporting.describe_kept())
         raise
@@ -87,14 +91,21 @@ def _rename(build: Build, settings: Settings) -> Build:
 
 
 def measure_all(
-    plan: Plan, *, files: Files, builds: Builds, settings: Settings, reporting: Reporting, progress: Progress
+    plan: Plan, made: JobsAndFailures, *, settings: Settings, reporting: Reporting, progress: Progress
 ) -> ExitCode:
     """Measure on every device at once, on each of them one benchmark after the other.
+
+    Args:
+        plan: The platform, the frameworks and the devices.
+        made: The jobs, and the assignments that cannot be measured (`make_jobs`).
+        settings: How to measure.
+        reporting: Receives each result.
+        progress: Shows what happens.
 
     Returns:
         `ENVIRONMENT` if a benchmark was not measured because its device could not be used.
     """
-    jobs, impossible = make_jobs(plan, builds, files)
+    jobs, impossible = made
     for assignment, failure in impossible:
         reporting.report(report_failure(assignment.benchmark, assignment.device, failure, settings))
     shared = SharedQueue(jobs) if plan.spread else None

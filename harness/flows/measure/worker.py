@@ -6,14 +6,16 @@ import shlex
 import time
 import traceback
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
 from harness.analysis.results import build_result
 from harness.config.settings import Settings
 from harness.core.device import Device
 from harness.core.errors import DeviceLost, EnvironmentProblem, ExitCode
-from harness.core.measurement import Job
-from harness.core.protocols import OperatorIdentification, Progress, Session
+from harness.core.examples import Stage
+from harness.core.measurement import Job, Measurement
+from harness.core.protocols import OperatorIdentification, Progress, Session, is_local
 from harness.core.result import Outcome, RawLog, Report, Result
 from harness.files.drafts import open_scratch_folder
 from harness.flows.measure.jobs import mark_regressed, report_failure, report_meta
@@ -103,15 +105,13 @@ class Worker:
         """Measure one benchmark in isolation: whatever goes wrong in it, the others go on."""
         try:
             with open_scratch_folder() as scratch:
+                framework = self._plan.frameworks[job.benchmark.framework]
                 measurement = measure(
-                    job,
-                    session,
-                    self._plan.frameworks[job.benchmark.framework],
-                    scratch=scratch,
-                    clock=time.time,
-                    progress=self._progress,
+                    job, session, framework, scratch=scratch, clock=time.time, progress=self._progress
                 )
                 measurement = compute_figures(job, measurement, scratch)
+                if job.references is not None:
+                    measurement = self._evaluate(measurement, job, session, scratch)
             result = build_result(
                 job, session.device, measurement, run_type=self._settings.run_type, meta=report_meta(self._settings)
             )
@@ -142,6 +142,20 @@ class Worker:
         if not (result.ok and job.benchmark.has_operators and isinstance(framework, OperatorIdentification)):
             return result
         return result.model_copy(update={"operators": tuple(framework.identify_operators(result.metrics, job.files))})
+
+    def _evaluate(self, measurement: Measurement, job: Job, session: Session, scratch: Path) -> Measurement:
+        """Add the evaluation of the outputs, which are taken when the latency has been measured."""
+        from harness.flows.measure.evaluation import add_evaluation  # noqa: PLC0415 - NumPy, which only this needs
+
+        return add_evaluation(
+            measurement,
+            job,
+            session,
+            self._plan.frameworks[job.benchmark.framework],
+            stage=Stage.HOST if is_local(self._plan.platform) else Stage.DEVICE,
+            scratch=scratch,
+            progress=self._progress,
+        )
 
 
 class _Lost(DeviceLost):

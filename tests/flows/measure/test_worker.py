@@ -14,6 +14,7 @@ from harness.core.device import Device
 from harness.core.errors import DeviceLost, EnvironmentProblem, ExitCode
 from harness.core.protocols import Progress, Staged
 from harness.core.result import Outcome
+from harness.flows.measure.jobs import make_jobs
 from harness.flows.measure.plan import Plan
 from harness.flows.measure.reporting import Reporting
 from harness.flows.measure.run import measure_all
@@ -42,9 +43,8 @@ def measure_plan(made: Plan, recorder: RecordingReporter) -> tuple[ExitCode, Exi
     """Return the exit code of the devices and that of the run."""
     display = RecordedProgress()
     reporting = Reporting((recorder,), display)
-    devices = measure_all(
-        made, files={}, builds=builds(made, "x"), settings=Settings(), reporting=reporting, progress=display
-    )
+    jobs = make_jobs(made, builds(made, "x"), {})
+    devices = measure_all(made, jobs, settings=Settings(), reporting=reporting, progress=display)
     return devices, reporting.exit_code(devices)
 
 

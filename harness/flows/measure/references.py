@@ -1,0 +1,93 @@
+"""References of a plan: the examples of each benchmark, and the outputs of its model before it was lowered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from harness import plugins
+from harness.config.settings import Settings
+from harness.core.benchmark import Benchmark, Export
+from harness.core.errors import BenchmarkFailed, EnvironmentProblem
+from harness.core.examples import Split
+from harness.core.measurement import References
+from harness.core.protocols import Exporter, Framework, Progress
+from harness.core.result import Outcome
+from harness.flows.measure.plan import Failure, Plan, PreparedReferences
+from harness.models.references import ReferenceCache
+
+ACCURACY: Final = "accuracy"
+"""Kind of a benchmark whose outputs are compared with those of its model before lowering."""
+
+LAYERS: Final = "layers"
+"""Kind of a benchmark whose gaps are computed layer by layer too."""
+
+
+def is_evaluated(benchmark: Benchmark) -> bool:
+    """Return whether the outputs of a benchmark are evaluated. FAI-PEP's tests of accuracy judge theirs."""
+    return benchmark.data is not None and ACCURACY in (benchmark.metric, *benchmark.kinds)
+
+
+def prepare_references(
+    plan: Plan, settings: Settings, progress: Progress, kept_outputs: Path | None = None
+) -> PreparedReferences:
+    """Make the examples of every benchmark whose outputs are evaluated, and what they are compared with.
+
+    They are made once and kept in the cache. A failure concerns the benchmarks that need it, and no other.
+
+    Args:
+        plan: What to measure where.
+        settings: Where the cache is.
+        progress: Shows what happens.
+        kept_outputs: Folder to keep the outputs of the only evaluated benchmark in; None keeps none.
+    """
+    prepared: dict[str, References | Failure] = {}
+    for benchmark in plan.benchmarks:
+        if is_evaluated(benchmark) and benchmark.digest not in prepared:
+            framework = plan.frameworks[benchmark.framework]
+            try:
+                references = _prepare(benchmark, framework, settings, progress)
+                prepared[benchmark.digest] = replace(references, kept_outputs=kept_outputs)
+            except (BenchmarkFailed, EnvironmentProblem) as error:
+                progress.warn(f"✗ {benchmark.title}: {error.message}")
+                is_environment = isinstance(error, EnvironmentProblem)
+                prepared[benchmark.digest] = Failure(
+                    Outcome.FAILED, error.message, error.hint, is_environment_problem=is_environment
+                )
+    return prepared
+
+
+def _prepare(benchmark: Benchmark, framework: Framework, settings: Settings, progress: Progress) -> References:
+    """Return the references of one benchmark.
+
+    Raises:
+        BenchmarkFailed: Its outputs cannot be evaluated.
+        EnvironmentProblem: A package is missing, or the cache cannot be written.
+    """
+    from harness.data.materialise import materialise  # noqa: PLC0415 - NumPy, which only evaluations need
+    from harness.files.examples import read_examples  # noqa: PLC0415 - as above
+
+    export = _find_export(benchmark)
+    if benchmark.data is None or export is None or not isinstance(framework, Exporter):
+        raise BenchmarkFailed(
+            f"{benchmark.title}: its outputs cannot be evaluated, because its model is not exported here",
+            hint="give its file an `export`: the outputs of the model before lowering are computed from its definition",
+        )
+    provider = plugins.data_provider(benchmark.data.provider, settings)
+    examples = materialise(
+        provider,
+        benchmark.data,
+        benchmark.inputs,
+        Split.EVALUATION,
+        cache=settings.model_cache,
+        progress=progress,
+    )
+    digest = read_examples(examples).manifest.digest
+    cache = ReferenceCache(settings.model_cache)
+    stages = cache.fetch(export, framework, examples=examples, examples_digest=digest, progress=progress)
+    return References(examples, stages)
+
+
+def _find_export(benchmark: Benchmark) -> Export | None:
+    return next((file.export for file in benchmark.files if file.export is not None), None)

@@ -1,0 +1,253 @@
+"""Evaluations as tables: one row per result, one per stage of its model, and the layers where the gap opens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from harness.core.evaluation import Evaluation, LayerGap, StageEvaluation, Statistic
+from harness.core.examples import Stage
+from harness.core.metric import main_metric
+from harness.core.result import Result
+from harness.presentation.measurement_table import describe_backend
+from harness.presentation.numbers import format_median, format_number, format_precision, format_quantity
+from harness.presentation.pareto import find_compromises, find_dominated, program_size
+from harness.presentation.tables import Column
+from harness.presentation.text import Line, Span, Tone, make_printable
+
+LAYERS: Final = 8
+"""Layers that a terminal lists for each result; pages show all."""
+
+_SHARES: Final = frozenset({"top1_agreement", "top5_agreement", "top1_accuracy", "top5_accuracy"})
+_HEADINGS: Final = {
+    "sqnr": "SQNR",
+    "cosine_similarity": "cosine",
+    "relative_l2_error": "relative L2",
+    "max_absolute_error": "max error",
+    "mean_absolute_error": "mean error",
+    "kl_divergence": "KL",
+    "cross_entropy": "cross entropy",
+    "top1_agreement": "top-1 agreement",
+    "top5_agreement": "top-5 agreement",
+    "top1_accuracy": "accuracy",
+    "top5_accuracy": "top-5 accuracy",
+}
+"""Headings of the statistics, in the order of columns."""
+_WEIGHTS: Final = {
+    "cross entropy": 10,
+    "mean error": 20,
+    "top-5 agreement": 25,
+    "top-5 accuracy": 26,
+    "KL": 30,
+    "relative L2": 40,
+    "max error": 50,
+    "cosine": 60,
+    "n": 70,
+}
+"""Weights of those columns of stages that make room for others."""
+_WITH_INTERVAL: Final = frozenset({"sqnr", "top1_agreement", "top1_accuracy"})
+"""Statistics that tables show with their interval; the result has all intervals."""
+_OVERVIEW: Final = ("sqnr", "cosine_similarity", "max_absolute_error", "top1_agreement", "top1_accuracy")
+_MEANINGS: Final = {
+    "SQNR": "signal-to-quantisation-noise ratio against the eager model, higher is better",
+    "cosine": "similarity of the outputs' directions, 1 is equal",
+    "max error": "largest absolute difference of any output",
+    "top-1 agreement": "examples with the same first class",
+    "accuracy": "examples with the right first class",
+    "pareto": "best: nothing else is at least as good in speed, size and fidelity",
+}
+
+
+def build_evaluation_table(results: Sequence[Result]) -> list[Column]:
+    """Build the table with one row per evaluated result: latency, size and what lowering did to its outputs."""
+    compromises = find_compromises(results)
+    dominated = find_dominated(compromises)
+    ranked = {compromise.result.uid for compromise in compromises}
+    mains = [main_metric(result.metrics) for result in results]
+    columns = [
+        Column("model", [_cell(result.benchmark.model) for result in results], distinguishing=True),
+        Column("benchmark", [_cell(result.benchmark.identifier) for result in results]),
+        Column(
+            "device", [_cell(result.device.name if result.device else "") for result in results], distinguishing=True
+        ),
+        Column("backend", [_cell(describe_backend(result)) for result in results], weight=10, distinguishing=True),
+        Column("latency", [Span(format_median(main) if main else "") for main in mains], right=True),
+        Column("±", [Span(format_precision(main.precision) if main else "") for main in mains], weight=40, right=True),
+        Column("size", [Span(format_quantity(program_size(result), "bytes")) for result in results], right=True),
+    ]
+    columns += [
+        Column(_HEADINGS[name], [_overview_cell(result, name) for result in results], right=True) for name in _OVERVIEW
+    ]
+    pareto = [_pareto_cell(result, ranked, dominated) for result in results]
+    return [*columns, Column("pareto", pareto if len(compromises) > 1 else [Span("")] * len(results))]
+
+
+def format_evaluation_legend(headings: Sequence[str]) -> str:
+    """Explain the headings of the table."""
+    return " · ".join(f"{name}: {meaning}" for name, meaning in _MEANINGS.items() if name in headings)
+
+
+def build_stage_table(results: Sequence[Result]) -> list[Column]:
+    """Build the table of the stages of each result; a benchmark is named in its first row only."""
+    rows: list[tuple[Span, ...]] = []
+    for result in results:
+        title = make_printable(result.benchmark.identifier)
+        for stage in result.evaluation.stages if result.evaluation is not None else ():
+            rows.append((Span(title), *_stage_cells(stage)))
+            title = ""
+    names = ("benchmark", "stage", "against", "n", *_HEADINGS.values(), "McNemar p", "faults")
+    return [Column(name, [row[number] for row in rows], right=number > 2) for number, name in enumerate(names)]
+
+
+def build_layer_table(results: Sequence[Result], at_most: int | None = LAYERS) -> list[Column]:
+    """Build the table of the layers with the largest gaps, in the order of execution."""
+    rows: list[tuple[Span, ...]] = []
+    for result in results:
+        title = make_printable(result.benchmark.identifier)
+        for layer in select_layers(result.evaluation, at_most) if result.evaluation is not None else ():
+            rows.append((Span(title), *_layer_cells(layer)))
+            title = ""
+    names = ("benchmark", "layer", "operator", "module", "source", "delegate", "stage", "SQNR", "max error")
+    return [Column(name, [row[number] for row in rows], right=number > 6) for number, name in enumerate(names)]
+
+
+def select_layers(evaluation: Evaluation, at_most: int | None) -> list[LayerGap]:
+    """Return the layers with the lowest signal-to-noise ratio, in the order of execution."""
+    known = [layer for layer in evaluation.layers if layer.sqnr_db is not None]
+    worst = sorted(known, key=lambda layer: layer.sqnr_db or 0.0)[:at_most]
+    return [layer for layer in evaluation.layers if layer in worst]
+
+
+def describe_evaluations(results: Sequence[Result]) -> Iterator[Line]:
+    """Yield what a reader must know about each evaluation: its examples, faults, and how much they can tell."""
+    told: set[str] = set()
+    for result in results:
+        evaluation = result.evaluation
+        if evaluation is None:
+            continue
+        data = evaluation.data
+        if data.digest not in told:
+            told.add(data.digest)
+            labelled = "with labels" if data.is_labelled else "without labels"
+            yield Line.of(f"{data.examples} examples {labelled}: {make_printable(data.description)}")
+        name = Span(make_printable(result.benchmark.identifier), Tone.STRONG)
+        for stage in evaluation.stages:
+            if fault := describe_fault(stage):
+                yield Line.of(Span("✗ ", Tone.BAD), name, f": {stage.stage}: {fault}")
+    yield from _fold_notes(results)
+    yield from _describe_needs(results)
+
+
+def _describe_needs(results: Sequence[Result]) -> Iterator[Line]:
+    """Yield how many examples would tell one point of the figure that is closest to it, once for equal needs."""
+    needs = dict.fromkeys(
+        need for result in results if result.evaluation and (need := _describe_needed_examples(result.evaluation))
+    )
+    for need in needs:
+        yield Line.of(Span("· ", Tone.MUTED), need)
+
+
+def _fold_notes(results: Sequence[Result]) -> Iterator[Line]:
+    """Yield each remark on the stages once, with the benchmarks that it is about."""
+    about: dict[str, dict[str, None]] = {}
+    for result in results:
+        evaluation = result.evaluation
+        if evaluation is None:
+            continue
+        messages = [note.message for stage in evaluation.stages for note in stage.notes]
+        messages += [evaluation.layers_unavailable] if evaluation.layers_unavailable else []
+        for message in messages:
+            about.setdefault(make_printable(message), {})[make_printable(result.benchmark.identifier)] = None
+    for message, names in about.items():
+        who = f"{len(names)} of {len(results)}" if len(names) > 1 else next(iter(names))
+        yield Line.of(Span("· ", Tone.MUTED), Span(who, Tone.STRONG), f": {message}")
+
+
+def describe_fault(stage: StageEvaluation) -> str:
+    """Return in words what is wrong with the outputs of a stage; empty where nothing is."""
+    if stage.failure is not None:
+        return make_printable(stage.failure)
+    faults = []
+    if stage.nan_examples:
+        faults.append(f"{stage.nan_examples} of {stage.examples} examples give NaN")
+    if stage.infinite_examples:
+        faults.append(f"{stage.infinite_examples} of {stage.examples} examples give infinity")
+    return ", ".join(faults)
+
+
+def format_statistic(statistic: Statistic | None, *, interval: bool = True) -> str:
+    """Format an estimate with its interval: `17.9 dB [17.1, 18.6]`, `89 % [78, 96]`; empty where there is none."""
+    if statistic is None:
+        return ""
+    if statistic.value is None:
+        return statistic.reason or ""
+    ends = (statistic.low, statistic.high) if interval else (None, None)
+    if statistic.name in _SHARES:
+        return _with_ends(f"{100 * statistic.value:.3g} %", ends, lambda end: f"{100 * end:.3g}")
+    if statistic.name == "cosine_similarity":
+        return _with_ends(f"{statistic.value:.4f}", ends, lambda end: f"{end:.4f}")
+    text = f"{format_number(statistic.value)} {statistic.unit}".rstrip()
+    return _with_ends(text, ends, format_number)
+
+
+def _with_ends(text: str, ends: tuple[float | None, float | None], format_end: Callable[[float], str]) -> str:
+    low, high = ends
+    if low is None or high is None:
+        return text
+    return f"{text} [{format_end(low)}, {format_end(high)}]"
+
+
+def _overview_cell(result: Result, name: str) -> Span:
+    measured = result.evaluation.measured if result.evaluation is not None else None
+    if measured is None:
+        return Span("")
+    if measured.is_faulty:
+        return Span(describe_fault(measured) if name == _OVERVIEW[0] else "", Tone.BAD)
+    return Span(format_statistic(measured.statistic(name), interval=name in _WITH_INTERVAL))
+
+
+def _pareto_cell(result: Result, ranked: set[str], dominated: dict[str, Result]) -> Span:
+    if result.uid not in ranked:
+        return Span("")
+    better = dominated.get(result.uid)
+    if better is None:
+        return Span("best", Tone.GOOD)
+    return Span(f"worse than {make_printable(better.benchmark.identifier)}", Tone.MUTED)
+
+
+def _stage_cells(stage: StageEvaluation) -> tuple[Span, ...]:
+    against = "" if stage.stage is stage.reference else str(stage.reference)
+    figures = [Span(format_statistic(stage.statistic(name), interval=name in _WITH_INTERVAL)) for name in _HEADINGS]
+    p_value = "" if stage.mcnemar is None else format_number(stage.mcnemar.p_value)
+    name = f"{stage.stage} {stage.output}".rstrip()
+    return (
+        _cell(name),
+        Span(against),
+        Span(str(stage.examples)),
+        *figures,
+        Span(p_value),
+        Span(describe_fault(stage), Tone.BAD),
+    )
+
+
+def _layer_cells(layer: LayerGap) -> tuple[Span, ...]:
+    texts = (layer.name, layer.operator, layer.module, layer.source, layer.delegate, str(layer.stage))
+    figures = (f"{format_number(layer.sqnr_db)} dB", format_number(layer.max_absolute_error))
+    return (*map(_cell, texts), *map(Span, figures))
+
+
+def _describe_needed_examples(evaluation: Evaluation) -> str:
+    """Return how many examples would tell one point, where there are fewer; empty where that does not apply."""
+    stage = evaluation.measured or next((item for item in evaluation.stages if item.stage is not Stage.EAGER), None)
+    if stage is None or stage.is_faulty:
+        return ""
+    needs = [(item.examples_for_a_point, item.name) for item in stage.statistics if item.examples_for_a_point]
+    missing = [(count, name) for count, name in needs if count > stage.examples]
+    if not missing:
+        return ""
+    count, name = min(missing)
+    return f"about {count:,} examples would tell one point of {_HEADINGS.get(name, name)}"
+
+
+def _cell(text: str) -> Span:
+    return Span(make_printable(text))

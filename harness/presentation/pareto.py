@@ -1,0 +1,124 @@
+"""The best compromises between speed, size and fidelity: which results another one beats in everything."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from harness.core.evaluation import Statistic
+from harness.core.launch_interval import interval_of
+from harness.core.metric import Direction, convert, main_metric
+from harness.core.result import Result
+from harness.presentation.text import Line, Span, Tone, make_printable
+
+ACCURACY: Final = "top1_accuracy"
+FIDELITY: Final = "sqnr"
+"""Statistics by which outputs are ranked: the first where examples have labels, else the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Estimate of something of which less is better, and where it may lie."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Compromise:
+    """Result with what it costs.
+
+    Attributes:
+        result: The result.
+        costs: Latency in nanoseconds, size in bytes, and loss: the negative of the statistic that ranks outputs.
+    """
+
+    result: Result
+    costs: tuple[Range, Range, Range]
+
+    def is_dominated_by(self, other: Compromise) -> bool:
+        """Return whether another is at least as good in everything, and provably better in something.
+
+        At least as good is meant of the estimates: where intervals overlap, nothing is known to speak against it.
+        """
+        pairs = list(zip(self.costs, other.costs, strict=True))
+        return all(its.value <= own.value for own, its in pairs) and any(its.high < own.low for own, its in pairs)
+
+
+def find_compromises(results: Sequence[Result]) -> list[Compromise]:
+    """Return the results that can be ranked: with a latency, a program and trustworthy finite outputs."""
+    return [compromise for result in results if (compromise := _compromise(result)) is not None]
+
+
+def find_dominated(compromises: Sequence[Compromise]) -> dict[str, Result]:
+    """Return by uid which other result is better than a dominated one; of several, the first of all that are not."""
+    dominated: dict[str, Result] = {}
+    best = [own for own in compromises if not any(own.is_dominated_by(other) for other in compromises)]
+    for own in compromises:
+        better = next((other for other in best if own.is_dominated_by(other)), None)
+        if better is not None:
+            dominated[own.result.uid] = better.result
+    return dominated
+
+
+def describe_compromises(results: Sequence[Result]) -> Iterator[Line]:
+    """Yield a line with the best compromises, and one for each result that another one dominates."""
+    compromises = find_compromises(results)
+    if len(compromises) < 2:
+        return
+    dominated = find_dominated(compromises)
+    best = [_name(own.result) for own in compromises if own.result.uid not in dominated]
+    spans: list[str | Span] = ["best compromises of speed, size and fidelity: "]
+    for number, name in enumerate(best):
+        spans += [", " if number else "", Span(name, Tone.STRONG)]
+    yield Line.of(*spans)
+    for own in compromises:
+        if (better := dominated.get(own.result.uid)) is not None:
+            yield Line.of(
+                Span(_name(own.result), Tone.STRONG), " is dominated by ", Span(_name(better), Tone.STRONG),
+                ", which is at least as fast, as small and as faithful",
+            )  # fmt: skip
+
+
+def program_size(result: Result) -> int | None:
+    """Return the size of the model's files in bytes; None where none is known."""
+    sizes = [file.size_bytes for key, file in result.files.items() if key.startswith("files.")]
+    return sum(sizes) if sizes else None
+
+
+def rank_statistic(result: Result) -> Statistic | None:
+    """Return the statistic that ranks the outputs of a result."""
+    measured = result.evaluation.measured if result.evaluation is not None else None
+    if measured is None or measured.is_faulty:
+        return None
+    return measured.statistic(ACCURACY) or measured.statistic(FIDELITY)
+
+
+def _compromise(result: Result) -> Compromise | None:
+    main, size, quality = main_metric(result.metrics), program_size(result), rank_statistic(result)
+    if not result.ok or main is None or main.median is None or size is None or quality is None:
+        return None
+    latency = convert(main.median, main.unit, "ns")
+    if latency is None or main.direction is Direction.HIGHER:
+        return None
+    interval = main.interval or interval_of(main)
+    scale = latency / main.median if main.median else 1.0
+    time = Range(latency, latency, latency)
+    if interval is not None:
+        time = Range(latency, interval.low * scale, interval.high * scale)
+    return Compromise(result, (time, Range(size, size, size), _loss(quality)))
+
+
+def _loss(quality: Statistic) -> Range:
+    if quality.value is None:  # identical outputs have no noise
+        return Range(-math.inf, -math.inf, -math.inf)
+    low = quality.value if quality.low is None else quality.low
+    high = quality.value if quality.high is None else quality.high
+    return Range(-quality.value, -high, -low)
+
+
+def _name(result: Result) -> str:
+    return make_printable(result.benchmark.identifier)

@@ -1,0 +1,57 @@
+"""Tables of evaluations."""
+
+from __future__ import annotations
+
+from harness.core.evaluation import Evaluation
+from harness.presentation.evaluation_table import (
+    build_evaluation_table,
+    build_layer_table,
+    build_stage_table,
+    describe_evaluations,
+    format_statistic,
+    select_layers,
+)
+from harness.presentation.tables import Column
+from tests.presentation.evaluation_samples import DATA, evaluated_result, layer, statistic
+
+
+def texts(columns: list[Column], name: str) -> list[str]:
+    return [cell.text for column in columns if column.name == name for cell in column.cells]
+
+
+def test_a_row_has_latency_size_and_fidelity_with_intervals() -> None:
+    columns = build_evaluation_table([evaluated_result("q8"), evaluated_result("fp32", latency_ms=2.0)])
+    assert texts(columns, "latency") == ["1.00 ms", "2.00 ms"]
+    assert texts(columns, "size") == ["1.00 MiB", "1.00 MiB"]
+    assert texts(columns, "SQNR")[0] == "30 dB [29.5, 30.5]"
+    assert texts(columns, "top-1 agreement")[0] == "89 % [78, 96]"
+    assert texts(columns, "pareto") == ["best", "worse than q8"]
+
+
+def test_outputs_that_are_not_numbers_are_shown_instead_of_figures() -> None:
+    columns = build_evaluation_table([evaluated_result("q8", nan_examples=3)])
+    assert texts(columns, "SQNR") == ["3 of 360 examples give NaN"]
+    assert texts(columns, "top-1 agreement") == [""]
+    assert texts(build_stage_table([evaluated_result("q8", nan_examples=3)]), "faults") == [
+        "3 of 360 examples give NaN"
+    ]
+
+
+def test_identical_outputs_have_a_reason_and_no_figure() -> None:
+    assert format_statistic(statistic("sqnr", None)) == "there is no difference"
+
+
+def test_the_lines_tell_the_examples_once_and_how_many_tell_a_point() -> None:
+    results = [evaluated_result("one"), evaluated_result("two")]
+    lines = [line.text for line in describe_evaluations(results)]
+    assert lines[0] == "360 examples with labels: scikit-learn's digits, held-out part"
+    assert lines[1:] == ["· about 2,000 examples would tell one point of top-1 agreement"]
+
+
+def test_the_layers_with_the_largest_gaps_keep_their_order() -> None:
+    layers = [layer("a", 40.0), layer("b", 10.0), layer("c", None), layer("d", 20.0)]
+    evaluation = Evaluation(data=DATA, layers=tuple(layers))
+    assert [gap.name for gap in select_layers(evaluation, 2)] == ["b", "d"]
+    table = build_layer_table([evaluated_result("q8", layers=layers)], at_most=None)
+    assert texts(table, "layer") == ["a", "b", "d"]
+    assert texts(table, "benchmark") == ["q8", "", ""]

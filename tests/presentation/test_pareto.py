@@ -1,0 +1,65 @@
+"""Compromises of speed, size and fidelity: dominated means at least as good in everything and better in something."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.presentation.pareto import describe_compromises, find_compromises, find_dominated
+from tests.presentation.evaluation_samples import evaluated_result
+
+COSTS = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(10, 15))
+
+
+def dominated(*results: tuple[float, int, float]) -> dict[str, str]:
+    made = [
+        evaluated_result(str(number), latency_ms=latency, size_bytes=size, sqnr=sqnr, margin=0.1)
+        for number, (latency, size, sqnr) in enumerate(results)
+    ]
+    names = {result.uid: result.benchmark.identifier for result in made}
+    return {names[uid]: better.benchmark.identifier for uid, better in find_dominated(find_compromises(made)).items()}
+
+
+def test_a_program_that_is_worse_in_everything_is_dominated_by_the_better_one() -> None:
+    assert dominated((1.0, 100, 30.0), (2.0, 200, 20.0)) == {"1": "0"}
+
+
+def test_a_program_that_is_better_in_one_thing_is_not_dominated() -> None:
+    assert dominated((1.0, 100, 30.0), (2.0, 200, 40.0)) == {}
+
+
+def test_equal_programs_do_not_dominate_each_other() -> None:
+    assert dominated((1.0, 100, 30.0), (1.0, 100, 30.0)) == {}
+
+
+def test_a_difference_within_the_intervals_is_no_proof() -> None:
+    assert dominated((1.0, 100, 30.05), (1.0, 100, 30.0)) == {}
+
+
+def test_identical_outputs_are_the_best_fidelity() -> None:
+    exact = evaluated_result("exact", sqnr=None)
+    close = evaluated_result("close", sqnr=90.0)
+    assert list(find_dominated(find_compromises([exact, close])).values()) == [exact]
+
+
+def test_outputs_that_are_not_numbers_are_no_compromise() -> None:
+    assert find_compromises([evaluated_result("faulty", nan_examples=1)]) == []
+
+
+def test_the_lines_name_the_best_and_who_dominates_whom() -> None:
+    results = [evaluated_result("fast"), evaluated_result("slow", latency_ms=2.0)]
+    assert [line.text for line in describe_compromises(results)] == [
+        "best compromises of speed, size and fidelity: fast",
+        "slow is dominated by fast, which is at least as fast, as small and as faithful",
+    ]
+
+
+@given(st.lists(COSTS, min_size=1, max_size=6))
+def test_the_dominated_are_those_of_a_direct_comparison(costs: list[tuple[int, int, int]]) -> None:
+    """Margins are smaller than steps, so that every difference is proven."""
+
+    def beats(one: tuple[int, int, int], two: tuple[int, int, int]) -> bool:
+        return one[0] <= two[0] and one[1] <= two[1] and one[2] >= two[2] and one != two
+
+    expected = {str(n) for n, own in enumerate(costs) if any(beats(other, own) for other in costs)}
+    assert set(dominated(*costs)) == expected

@@ -1,0 +1,50 @@
+"""Pictures of evaluations: compromises and layers."""
+
+from __future__ import annotations
+
+from harness.presentation.pareto import find_compromises
+from reporters.document.picture import Dot, Label
+from reporters.html.pictures.compromises import HEIGHT, WIDTH, draw_compromises
+from reporters.html.pictures.layers import draw_layers
+from tests.presentation.evaluation_samples import evaluated_result, layer
+
+
+def test_every_program_has_a_dot_within_the_picture_and_its_name() -> None:
+    results = [
+        evaluated_result("fast"),
+        evaluated_result("slow", latency_ms=90.0, sqnr=100.0),
+        evaluated_result("same"),
+    ]
+    picture = draw_compromises(find_compromises(results), "c")
+    assert picture is not None
+    dots = [mark for mark in picture.marks if isinstance(mark, Dot)]
+    assert len(dots) == 3
+    assert all(0 < dot.x < WIDTH and 0 < dot.y < HEIGHT for dot in dots)
+    labels = {mark.text: mark for mark in picture.marks if isinstance(mark, Label)}
+    assert {"fast", "slow", "same"} <= labels.keys()
+    assert labels["fast"].y != labels["same"].y, "names of dots in one place do not cover each other"
+    assert "slow: 90.0 ms, 1.00 MiB" in picture.description
+
+
+def test_the_dominated_are_hollow() -> None:
+    picture = draw_compromises(
+        find_compromises([evaluated_result("fast"), evaluated_result("slow", latency_ms=2.0)]), "c"
+    )
+    assert picture is not None
+    assert [mark.kind for mark in picture.marks if isinstance(mark, Dot)] == ["center", "hollow"]
+
+
+def test_a_single_program_and_identical_outputs_make_no_picture() -> None:
+    assert draw_compromises(find_compromises([evaluated_result("one")]), "c") is None
+    assert (
+        draw_compromises(find_compromises([evaluated_result("one"), evaluated_result("two", sqnr=None)]), "c") is None
+    )
+
+
+def test_the_layers_after_which_most_is_lost_are_named() -> None:
+    gaps = [layer("a", 60.0), layer("b", 58.0), layer("c", 20.0, module="features.3"), layer("d", 30.0)]
+    picture = draw_layers(gaps, "l", "q8")
+    assert picture is not None
+    assert picture.description.startswith("Largest losses: c: 20 dB, convolution, features.3; b")
+    assert "features.3" in {mark.text for mark in picture.marks if isinstance(mark, Label)}
+    assert draw_layers(gaps[:1], "l", "q8") is None
