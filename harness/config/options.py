@@ -11,6 +11,7 @@ The name of the field is the key in the saved defaults and in `default_args`, `H
 from __future__ import annotations
 
 import dataclasses
+import functools
 import types
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -166,8 +167,8 @@ class OptionTable:
     """
 
     def __init__(self, *owners: type, reserved: Collection[str] = ()) -> None:
-        self.owners = owners
-        self.options = tuple(option for owner in owners for option in declared_options(owner))
+        self.owners = tuple(dict.fromkeys(owners))
+        self.options = tuple(option for owner in self.owners for option in declared_options(owner))
         self._by_key: dict[str, DeclaredOption] = {}
         by_flag: dict[str, DeclaredOption] = {}
         for option in self.options:
@@ -199,6 +200,7 @@ class OptionTable:
         return {f"{PREFIX}{key.upper()}": option for key, option in self._by_key.items()}
 
 
+@functools.cache
 def declared_options(owner: type) -> tuple[DeclaredOption, ...]:
     """Return the options that a dataclass declares, in their order.
 
