@@ -22,6 +22,7 @@ from harness.files.distributions import find_version
 _PACKAGE = "frameworks.executorch"
 _OWN_PACKAGES = ("frameworks", "harness")
 _PACKAGES = ("executorch", "torch", "torchao", "torchvision")
+_WITH_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
 
 
 def versions() -> dict[str, str]:
@@ -157,12 +158,16 @@ def _imports(module: str, file: Path) -> Sequence[str]:
 def _parse_imports(source: bytes, package: str) -> Sequence[str]:
     """List every dotted name that a source in a package may import."""
     names: list[str] = []
-    for node in ast.walk(ast.parse(source)):
+    pending: list[ast.AST] = [ast.parse(source)]
+    while pending:
+        node = pending.pop()
         if isinstance(node, ast.Import):
             names += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             origin = _absolute(node, package)
             names += (origin, *(f"{origin}.{alias.name}" for alias in node.names))
+        else:  # no import is in an expression, and most of a source is expressions
+            pending += (child for child in ast.iter_child_nodes(node) if isinstance(child, _WITH_STATEMENTS))
     return tuple(names)
 
 
