@@ -43,8 +43,17 @@ class Scope:
         return self._substitute(template, pointer, frozenset())
 
     def resolve_known(self, template: str, pointer: str) -> str:
-        """Replace the placeholders that are known now; those known later, and `{{word}}`, stay unchanged."""
-        return self._substitute(template, pointer, self.later)
+        """Replace the placeholders that are known now; those known later, and `{{word}}`, stay unchanged.
+
+        The text is filled in once more when a program is started. What looks like a placeholder then, and is none of
+        these, came of a value and the text around it.
+        """
+        text = self._substitute(template, pointer, self.later)
+        unknown = [name for name in find_placeholders(text) if name not in self.later]
+        if self.later and unknown and text != template:
+            message = f"`{template}` becomes `{text}`, in which {{{unknown[0]}}} is an unknown placeholder"
+            self.findings.add(pointer, message, "write the braces of one text in the same value")
+        return text
 
     def check_command(self, template: str, pointer: str) -> str:
         """Check placeholders and quotes of a command line, and return it unchanged."""

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,8 @@ from tests.cli.project import Project, generic, one_test
 ROUNDS = 9
 FURTHER = 40
 LINE = 'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": "%d"}'
+LIBRARIES = "import cyclopts, pydantic.main, pydantic.type_adapter, rich.console"
+"""What the command line, specifications and tables cannot do without."""
 PROGRAM = ("/bin/echo", LINE % 7)
 pytestmark = pytest.mark.benchmark
 
@@ -41,6 +44,35 @@ def test_help_starts_fast(project: Project) -> None:
     harness_cpu_s = [cpu_of(lambda: project.harness("--help")) for _ in range(ROUNDS)]
     print(f"\nCPU s of --help {spread(harness_cpu_s)}; of bare Python {spread(bare)}")
     claim("CPU of `harness --help`", statistics.median(harness_cpu_s), 0.15, " s")
+
+
+def test_short_commands_cost_little_beside_their_libraries(project: Project) -> None:
+    """Ratios, measured in turns: on a shared machine the seconds of all of them vary by a factor of 1.6 together.
+
+    The limits keep what was reached (docs/decisions/0047).
+    """
+    line = f"/bin/echo '{LINE % 7}'"
+    spec = project.write("spec.json", generic(one_test("t0", line), repeat=1))
+    commands: dict[str, tuple[tuple[str | Path, ...], float]] = {
+        "harness validate mv2": (("validate", "mv2"), 3.8),
+        "harness mv2 --dry-run": (("mv2", "--dry-run"), 4.0),
+        "a run of one ready program": (("-b", spec), 4.2),
+    }
+    libraries: list[float] = []
+    spent: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(ROUNDS):
+        libraries.append(cpu_of(lambda: subprocess.run((sys.executable, "-c", LIBRARIES), check=True)))
+        for name, (words, _) in commands.items():
+            spent[name].append(cpu_of(partial(project.harness, *words)))
+    own = statistics.median(
+        cpu_of(lambda: subprocess.run(PROGRAM, check=True, stdout=subprocess.DEVNULL)) for _ in range(ROUNDS)
+    )
+    print(f"\nCPU s of the libraries {spread(libraries)}")
+    for name, (_, limit) in commands.items():
+        print(f"CPU s of {name} {spread(spent[name])}")
+        beyond = own if "program" in name else 0.0
+        ratios = [(cpu_s - beyond) / library for cpu_s, library in zip(spent[name], libraries, strict=True)]
+        claim(f"CPU of {name}, in imports of its libraries", statistics.median(ratios), limit)
 
 
 def test_a_further_benchmark_is_cheap(project: Project) -> None:

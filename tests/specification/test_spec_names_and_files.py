@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.core.benchmark import Benchmark, Origin
@@ -173,7 +173,8 @@ TEMPLATES = st.lists(st.one_of(NAMES.map(lambda name: f"{{{name}}}"), st.sampled
 )
 
 
-@given(TEMPLATES, st.dictionaries(st.sampled_from(["a", "b", "c"]), TEMPLATES))
+@given(TEMPLATES, st.dictionaries(st.sampled_from(["a", "b", "c"]), TEMPLATES | st.just("}")))
+@example("{x{a}", {"a": "}"})
 def test_replacing_leaves_no_unknown_placeholder_without_a_problem(template: str, values: dict[str, str]) -> None:
     problems = Problems()
     document = Document(Path("x.json"), {}, {"": Origin(file=Path("x.json"), line=1)})
