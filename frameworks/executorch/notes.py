@@ -25,6 +25,7 @@ def note_launch(observations: Sequence[Observation], benchmark: Benchmark) -> It
     yield from _note_threads(observations, benchmark)
     yield from _note_disturbance(observations, benchmark)
     yield from _note_operators(observations)
+    yield from _note_phases(observations)
     yield from _note_libc(observations)
     yield from openvino.note_precision(observations)
 
@@ -86,6 +87,22 @@ def _note_operators(observations: Sequence[Observation]) -> Iterator[Note]:
             code="operators_unavailable",
             message=f"operators could not be timed: {reason.info}",
             hint="use the native runner (--runner native) with executorch 1.5 or newer",
+        )
+
+
+def _note_phases(observations: Sequence[Observation]) -> Iterator[Note]:
+    cold = find_observation(observations, "RUN cold_load_unavailable")
+    if cold is not None:
+        yield Note(
+            code="cold_load_unavailable",
+            message=f"loading from the disk could not be measured: {cold.info}",
+            hint="let no other process use the model's file, and keep it on a disk",
+        )
+    peaks = find_observation(observations, "RUN peak_memory_unavailable")
+    if peaks is not None:
+        yield Note(
+            code="peak_memory_unavailable",
+            message=f"the peak of memory is that of the whole launch: {peaks.info}",
         )
 
 

@@ -34,6 +34,7 @@ from harness.presentation.folded_remarks import fold_remarks
 from harness.presentation.measurement_table import build_further_metrics, build_overview, format_title
 from harness.presentation.operators import build_changes_table, build_profile_table, describe_coverage
 from harness.presentation.pareto import describe_compromises
+from harness.presentation.phases import build_phases
 from harness.presentation.remarks import list_remarks
 from harness.presentation.speeds import describe_fastest
 from harness.presentation.tables import Column
@@ -115,6 +116,7 @@ class MeasurementSection:
         overview: Table with one row per result.
         fastest: Lines that name the fastest of several rivals.
         further_metrics: Metrics that the overview leaves out.
+        phases: Memory and time of the phases of a launch, where they were asked for.
         operators: Operators of each result, with their share.
         coverage: Sentences on how much of the latency the operators take.
         remarks: Failures, notes and hints, in full.
@@ -126,6 +128,7 @@ class MeasurementSection:
     overview: Sequence[Column]
     fastest: Sequence[Line]
     further_metrics: TitledTable
+    phases: TitledTable
     operators: TitledTable
     coverage: Sequence[str]
     remarks: Sequence[Line]
@@ -212,6 +215,7 @@ def describe_measurements(results: Sequence[Result], *, operators_at_most: int |
         overview=build_overview(results),
         fastest=list(describe_fastest(results)),
         further_metrics=TitledTable("Further metrics", build_further_metrics(results)),
+        phases=TitledTable("Memory and load", build_phases(results)),
         operators=TitledTable("Operators", build_profile_table(results, operators_at_most)),
         coverage=list(describe_coverage(results)),
         remarks=list_remarks(results),

@@ -160,7 +160,7 @@ def _describe_measurements(results: Sequence[Result], run: ReportedRun, first: i
         overview,
         format_legend({heading.text for heading in overview.headings}),
         [(draw_bars(group, f"bars{number}"), explain_bars(group)) for number, group in enumerate(groups)],
-        list(_titled_tables(section.further_metrics, section.operators)),
+        list(_titled_tables(section.further_metrics, section.phases, section.operators)),
         [_measurement_article(first + number, result, run) for number, result in enumerate(results)],
     )
 

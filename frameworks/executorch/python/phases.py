@@ -32,10 +32,10 @@ class Phases:
         """
         if not self._is_recording:
             return
-        peak = memory_bytes("VmHWM")
         if until != "load":  # which every launch tells
             self._add(f"memory_after_{until}", memory_bytes("VmRSS"))
         self._add(f"proportional_memory_after_{until}", proportional_bytes())
+        peak = memory_bytes("VmHWM")  # last: what is read before never exceeds it
         if peak is not None and self.has_peaks:
             self._add(f"peak_memory_in_{phase}", peak)
             self._peak = max(self._peak or 0, peak)
