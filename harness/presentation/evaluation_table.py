@@ -48,6 +48,8 @@ _WEIGHTS: Final = {
 _WITH_INTERVAL: Final = frozenset({"sqnr", "top1_agreement", "top1_accuracy"})
 """Statistics that tables show with their interval; the result has all intervals."""
 _OVERVIEW: Final = ("sqnr", "cosine_similarity", "max_absolute_error", "top1_agreement", "top1_accuracy")
+_NEEDING: Final = {"top1_accuracy_difference": "a change in accuracy", "top1_agreement": "top-1 agreement"}
+"""Figures of which one point is asked for, the one that matters most first."""
 _MEANINGS: Final = {
     "SQNR": "signal-to-quantisation-noise ratio against the eager model, higher is better",
     "cosine": "similarity of the outputs' directions, 1 is equal",
@@ -134,12 +136,31 @@ def describe_evaluations(results: Sequence[Result]) -> Iterator[Line]:
         for stage in evaluation.stages:
             if fault := describe_fault(stage):
                 yield Line.of(Span("✗ ", Tone.BAD), name, f": {stage.stage}: {fault}")
+        if (measured := evaluation.measured) and (change := describe_accuracy_change(measured)):
+            yield Line.of(Span("· ", Tone.MUTED), name, f": {change}")
     yield from _fold_notes(results)
     yield from _describe_needs(results)
 
 
+def describe_accuracy_change(stage: StageEvaluation) -> str:
+    """Return in words what a stage gained or lost in accuracy, and what McNemar's test says; empty without labels."""
+    difference, test = stage.statistic("top1_accuracy_difference"), stage.mcnemar
+    if difference is None or difference.value is None or test is None:
+        return ""
+    if test.p_value <= 1 - difference.confidence:
+        verdict = f"{'worse' if difference.value < 0 else 'better'} than {stage.reference} (McNemar's test"
+    else:
+        verdict = f"no difference to {stage.reference} is shown (McNemar's test"
+    text = f"{100 * difference.value:+.3g} points"
+    ends = (difference.low, difference.high)
+    return (
+        f"accuracy of {stage.stage} {_with_ends(text, ends, lambda end: f'{100 * end:+.3g}')}: {verdict}, "
+        f"p = {format_number(test.p_value)}: {test.reference_only} examples lost, {test.stage_only} gained)"
+    )
+
+
 def _describe_needs(results: Sequence[Result]) -> Iterator[Line]:
-    """Yield how many examples would tell one point of the figure that is closest to it, once for equal needs."""
+    """Yield how many examples would tell one point of a change in accuracy, else of agreement, once for equal needs."""
     needs = dict.fromkeys(
         need for result in results if result.evaluation and (need := _describe_needed_examples(result.evaluation))
     )
@@ -241,12 +262,12 @@ def _describe_needed_examples(evaluation: Evaluation) -> str:
     stage = evaluation.measured or next((item for item in evaluation.stages if item.stage is not Stage.EAGER), None)
     if stage is None or stage.is_faulty:
         return ""
-    needs = [(item.examples_for_a_point, item.name) for item in stage.statistics if item.examples_for_a_point]
-    missing = [(count, name) for count, name in needs if count > stage.examples]
-    if not missing:
-        return ""
-    count, name = min(missing)
-    return f"about {count:,} examples would tell one point of {_HEADINGS.get(name, name)}"
+    for name, heading in _NEEDING.items():
+        figure = stage.statistic(name)
+        if figure is not None and figure.examples_for_a_point:
+            needed = f"about {figure.examples_for_a_point:,} examples would tell one point of {heading}"
+            return needed if figure.examples_for_a_point > figure.examples else ""
+    return ""
 
 
 def _cell(text: str) -> Span:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from harness.core.evaluation import Evaluation
+from harness.core.evaluation import Evaluation, McNemar, StageEvaluation
+from harness.core.examples import Stage
 from harness.presentation.evaluation_table import (
     build_evaluation_table,
     build_layer_table,
     build_stage_table,
+    describe_accuracy_change,
     describe_evaluations,
     format_statistic,
     select_layers,
@@ -46,6 +48,23 @@ def test_the_lines_tell_the_examples_once_and_how_many_tell_a_point() -> None:
     lines = [line.text for line in describe_evaluations(results)]
     assert lines[0] == "360 examples with labels: scikit-learn's digits, held-out part"
     assert lines[1:] == ["· about 2,000 examples would tell one point of top-1 agreement"]
+
+
+def test_a_change_in_accuracy_is_told_with_its_test() -> None:
+    difference = statistic("top1_accuracy_difference", -0.02, -0.038, -0.006)
+    lost = StageEvaluation(
+        stage=Stage.HOST,
+        examples=500,
+        statistics=(difference,),
+        mcnemar=McNemar(reference_only=12, stage_only=2, p_value=0.0129),
+    )
+    assert describe_accuracy_change(lost) == (
+        "accuracy of host -2 points [-3.8, -0.6]: worse than eager "
+        "(McNemar's test, p = 0.0129: 12 examples lost, 2 gained)"
+    )
+    kept = lost.model_copy(update={"mcnemar": McNemar(reference_only=5, stage_only=2, p_value=0.45)})
+    assert "no difference to eager is shown (McNemar's test, p = 0.45" in describe_accuracy_change(kept)
+    assert describe_accuracy_change(lost.model_copy(update={"mcnemar": None})) == ""
 
 
 def test_the_layers_with_the_largest_gaps_keep_their_order() -> None:

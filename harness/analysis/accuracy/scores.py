@@ -33,7 +33,7 @@ def classes_of(tensor: TensorInfo, scores: Scores = Scores.AUTOMATIC, batch: int
     shape = tuple(tensor.shape)
     if scores is Scores.NONE or not shape or shape[-1] < 2 or 0 in shape:
         return None
-    if scores is Scores.AUTOMATIC and (shape[:-1] not in {(), (batch,)} or tensor.dtype not in FLOATING):
+    if scores is Scores.AUTOMATIC and (shape[:-1] not in {(), (1,), (batch,)} or tensor.dtype not in FLOATING):
         return None
     return shape[-1]
 

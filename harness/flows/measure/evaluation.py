@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.core.evaluation import DataInfo, Evaluation, StageEvaluation
-from harness.core.examples import ExampleManifest, Stage
+from harness.core.examples import ExampleManifest, Scores, Stage
 from harness.core.measurement import Job, Measurement, References
 from harness.core.protocols import Framework, Progress, Session
 from harness.core.result import Outcome
@@ -54,15 +54,16 @@ def add_evaluation(
     measurement = replace(measurement, notes=(*measurement.notes, *taken.notes), logs=(*measurement.logs, *taken.logs))
     if taken.outcome is not Outcome.OK:
         return replace(measurement, outcome=taken.outcome, reason=f"outputs: {taken.reason}", hint=taken.hint)
-    return replace(measurement, evaluation=evaluate(references, {stage: outputs}))
+    return replace(measurement, evaluation=evaluate(references, {stage: outputs}, job.benchmark.scores))
 
 
-def evaluate(references: References, taken: dict[Stage, Path]) -> Evaluation:
+def evaluate(references: References, taken: dict[Stage, Path], scores: tuple[Scores, ...] = ()) -> Evaluation:
     """Compare every stage with the eager model, and a lowered program with what it was lowered from, too.
 
     Args:
         references: The examples, and the output folders of the stages before the device.
         taken: Output folders of stages that were taken from a runtime.
+        scores: Meaning of each output, as the specification states it.
     """
     from harness.files.examples import read_examples  # noqa: PLC0415 - NumPy, which only evaluations need
 
@@ -71,7 +72,7 @@ def evaluate(references: References, taken: dict[Stage, Path]) -> Evaluation:
     evaluations = [
         evaluation
         for stage, reference in plan_comparisons(tuple(folders))
-        for evaluation in _compare(stage, reference, folders, manifest)
+        for evaluation in _compare((stage, reference), folders, manifest, scores)
     ]
     data = DataInfo(
         request=manifest.request,
@@ -97,14 +98,23 @@ def plan_comparisons(stages: tuple[Stage, ...]) -> Iterator[tuple[Stage, Stage]]
 
 
 def _compare(
-    stage: Stage, reference: Stage, folders: dict[Stage, Path], manifest: ExampleManifest
+    stages: tuple[Stage, Stage], folders: dict[Stage, Path], manifest: ExampleManifest, scores: tuple[Scores, ...]
 ) -> tuple[StageEvaluation, ...]:
     from harness.analysis.accuracy.stages import Labels, evaluate_reference, evaluate_stage  # noqa: PLC0415 - as above
 
     labels: Labels | None = Labels(manifest.labels) if manifest.labels is not None else None
+    stage, reference = stages
+    outputs, batch = _open(folders[stage]), _count_batch(manifest)
     if stage is reference:
-        return (evaluate_reference(stage, _open(folders[stage]), labels=labels),)
-    return evaluate_stage(stage, _open(folders[stage]), reference, _open(folders[reference]), labels=labels)
+        return (evaluate_reference(stage, outputs, scores=scores, labels=labels, batch=batch),)
+    return evaluate_stage(
+        stage, outputs, reference, _open(folders[reference]), scores=scores, labels=labels, batch=batch
+    )
+
+
+def _count_batch(manifest: ExampleManifest) -> int:
+    """Return the number of inputs in one example: the first dimension, as nearly all models have it."""
+    return next((tensor.shape[0] for tensor in manifest.inputs if tensor.shape), 1)
 
 
 def _open(folder: Path) -> OutputStream:
