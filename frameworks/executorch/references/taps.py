@@ -28,8 +28,8 @@ _FUSED: Final = frozenset({"batch_norm", "_native_batch_norm_legit_no_training",
 
 _MOVING: Final = frozenset(
     {
-        *("alias", "clone", "contiguous", "detach", "dropout", "expand", "feature_dropout", "flatten", "permute"),
-        *("reshape", "select", "slice", "squeeze", "t", "to", "transpose", "unsqueeze", "view", "_to_copy"),
+        *("alias", "clone", "contiguous", "detach", "dropout", "expand", "feature_dropout", "flatten", "pad"),
+        *("permute", "reshape", "select", "slice", "squeeze", "t", "to", "transpose", "unsqueeze", "view", "_to_copy"),
     }
 )
 """Operators that move or convert numbers and compute none."""
