@@ -40,8 +40,8 @@ from harness.core.protocols import Finding, Progress, StagedExamples, Task
 class ExecuTorch:
     """Framework plug-in.
 
-    Implements `Framework`, `StepParser`, `Interleavable`, `Exporter`, `RunnerSources`, `OptionReader`,
-    `LayoutLinking`, `OperatorIdentification`, `PackageChecking`, `ReferenceMaking`, `LayerComparing`,
+    Implements `Framework`, `StepParser`, `Interleavable`, `Exporter`, `CalibratedExporting`, `RunnerSources`,
+    `OptionReader`, `LayoutLinking`, `OperatorIdentification`, `PackageChecking`, `ReferenceMaking`, `LayerComparing`,
     `ExampleRunning` and `Diagnosable` of `harness.core.protocols`.
     """
 
@@ -148,6 +148,12 @@ class ExecuTorch:
         from frameworks.executorch.exporting import exporter  # noqa: PLC0415 - only exports need it
 
         return exporter.export(export, destination, progress)
+
+    def export_calibrated(self, export: Export, calibration: Path, destination: Path, progress: Task) -> ExportReport:
+        """Make a program, calibrated with the examples of a folder."""
+        from frameworks.executorch.exporting import exporter  # noqa: PLC0415 - only exports need it
+
+        return exporter.export(export, destination, progress, calibration=calibration)
 
     def reference_stages(self, export: Export) -> Sequence[Stage]:
         """Return the stages before lowering whose outputs can be computed for an export."""

@@ -51,15 +51,12 @@ def materialise(
     Raises:
         DataUnavailable: The examples cannot be made, or do not fit the inputs.
     """
-    if request.count is not None and request.count < 1:
-        raise DataUnavailable(f"data `{request.provider}`: {request.count} examples are none", hint="ask for 1 or more")
-    key = _key(provider, request, inputs, split)
-    folder = cache / "examples" / _segment(request.provider) / key
-    if _find(folder):
+    folder = _place(provider, request, inputs, split, cache=cache)
+    if _is_whole(folder):
         return folder
-    with _locked(folder.with_name(f".{key}.lock"), request, progress):
+    with _locked(folder.with_name(f".{folder.name}.lock"), request, progress):
         # Another process may have made it meanwhile.
-        if not _find(folder):
+        if not _is_whole(folder):
             if folder.exists():
                 progress.say(f"the examples of `{request.provider}` in the cache are damaged; making them again")
             with progress.task(f"making examples of `{request.provider}`") as task, _os_errors(request):
@@ -67,7 +64,27 @@ def materialise(
     return folder
 
 
-def _find(folder: Path) -> bool:
+def find(
+    provider: DataProvider, request: DataRequest, inputs: tuple[Input, ...], split: Split, *, cache: Path
+) -> Path | None:
+    """Return the example folder of a request, complete and verified; None where the cache does not have it.
+
+    Raises:
+        DataUnavailable: `materialise` would refuse the request as well.
+    """
+    folder = _place(provider, request, inputs, split, cache=cache)
+    return folder if _is_whole(folder) else None
+
+
+def _place(
+    provider: DataProvider, request: DataRequest, inputs: tuple[Input, ...], split: Split, *, cache: Path
+) -> Path:
+    if request.count is not None and request.count < 1:
+        raise DataUnavailable(f"data `{request.provider}`: {request.count} examples are none", hint="ask for 1 or more")
+    return cache / "examples" / _segment(request.provider) / _key(provider, request, inputs, split)
+
+
+def _is_whole(folder: Path) -> bool:
     try:
         verify_examples(folder)
     except DataUnavailable:

@@ -97,6 +97,15 @@ def read_examples(folder: Path) -> TensorFolder[ExampleManifest]:
     return _open(folder, manifest, manifest.inputs, input_file)
 
 
+def read_manifest(folder: Path) -> ExampleManifest:
+    """Return the manifest of an example folder, without a look at its other files.
+
+    Raises:
+        DataUnavailable: It is missing or damaged.
+    """
+    return _read_manifest(folder, ExampleManifest, "examples")
+
+
 def read_outputs(folder: Path) -> TensorFolder[OutputManifest]:
     """Open an output folder.
 

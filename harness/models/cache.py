@@ -5,17 +5,34 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 from harness.core.benchmark import Export, Model, ModelFile
 from harness.core.cached_files import CachedFile
 from harness.core.errors import ExportFailed
 from harness.core.protocols import Exporter, Progress
+from harness.files.examples import read_manifest
 from harness.files.locks import FileLock
 from harness.models import exports, fetch
 from harness.models.errors import os_errors_as_unavailable, wrong_md5
 from harness.models.layout import CachePlace, ExportPlace, choose_export_place, choose_place
 from harness.models.locations import DIRECTORY, FileLocation, parse_location
 from harness.shell import poll_until
+
+
+class CalibrationSource(Protocol):
+    """Examples that exports calibrate with."""
+
+    def find(self, export: Export) -> Path | None:
+        """Return the example folder of an export with `calibration_data`; None where it is not made yet."""
+
+    def prepare(self, export: Export, progress: Progress) -> Path:
+        """Return the example folder, made where it is not there yet.
+
+        Raises:
+            DataUnavailable: It cannot be made.
+            EnvironmentProblem: A plug-in cannot be imported.
+        """
 
 
 class ModelCache:
@@ -26,10 +43,12 @@ class ModelCache:
 
     Args:
         folder: Folder of the files; made when needed.
+        calibration: The examples that exports calibrate with; without it such exports fail.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, calibration: CalibrationSource | None = None) -> None:
         self.folder = folder
+        self._calibration = calibration
         self._exported_anew: set[Path] = set()
 
     def fetch(
@@ -76,9 +95,11 @@ class ModelCache:
             ExportFailed: There is no such definition or recipe.
         """
         if file.export is not None:
-            place = choose_export_place(
-                self.folder, file, file.export, _require_exporter(file, exporter).fingerprint(file.export)
-            )
+            examples = self._require_calibration(file, file.export)
+            calibration = None if examples is None else examples.find(file.export)
+            if examples is not None and calibration is None:
+                return None
+            place = self._export_place(file, file.export, _require_exporter(file, exporter), calibration)
             if (exported := exports.find(file, place)) is None:
                 return None
             return _cached_export(file, file.export, place, exported, fresh=False)
@@ -94,7 +115,9 @@ class ModelCache:
     def _fetch_export(
         self, file: ModelFile, export: Export, exporter: Exporter, progress: Progress, *, force: bool
     ) -> CachedFile:
-        place = choose_export_place(self.folder, file, export, exporter.fingerprint(export))
+        examples = self._require_calibration(file, export)
+        calibration = None if examples is None else examples.prepare(export, progress)
+        place = self._export_place(file, export, exporter, calibration)
         if not self._must_export(place, force=force) and (exported := exports.find(file, place)):
             return _cached_export(file, export, place, exported, fresh=False)
         with _locked(place.lock, file, progress):
@@ -103,9 +126,24 @@ class ModelCache:
                     return _cached_export(file, export, place, exported, fresh=False)
                 if place.folder.exists():
                     progress.say(f"{file.filename}: the export in the cache is damaged; exporting again")
-            exported = exports.make(file, export, exporter, place, progress)
+            exported = exports.make(file, export, exporter, place, progress, calibration=calibration)
             self._exported_anew.add(place.folder)
         return _cached_export(file, export, place, exported, fresh=True)
+
+    def _export_place(
+        self, file: ModelFile, export: Export, exporter: Exporter, calibration: Path | None
+    ) -> ExportPlace:
+        """Return the place of an export. The content of its calibration data counts, not where they come from."""
+        fingerprint = dict(exporter.fingerprint(export))
+        if calibration is not None:
+            fingerprint["calibration data"] = read_manifest(calibration).digest
+        return choose_export_place(self.folder, file, export.model_copy(update={"calibration_data": None}), fingerprint)
+
+    def _require_calibration(self, file: ModelFile, export: Export) -> CalibrationSource | None:
+        """Return the source of an export's calibration data; None where it has none."""
+        if export.calibration_data is not None and self._calibration is None:
+            raise ExportFailed(f"{file.filename}: there are no calibration data for exports here")
+        return None if export.calibration_data is None else self._calibration
 
     def _must_export(self, place: ExportPlace, *, force: bool) -> bool:
         return force and place.folder not in self._exported_anew

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from harness.core.benchmark import Export, ModelFile
 from harness.core.cached_files import ExportReport
 from harness.core.errors import ExportFailed
-from harness.core.protocols import Exporter, Progress, Task
+from harness.core.protocols import CalibratedExporting, Exporter, Progress, Task
 from harness.files.atomic import sync
 from harness.models.errors import os_errors_as_unavailable
 from harness.models.fingerprints import (
@@ -47,7 +47,15 @@ def find(file: ModelFile, place: ExportPlace) -> Exported | None:
     return Exported(report, inspection.actual)
 
 
-def make(file: ModelFile, export: Export, exporter: Exporter, place: ExportPlace, progress: Progress) -> Exported:
+def make(
+    file: ModelFile,
+    export: Export,
+    exporter: Exporter,
+    place: ExportPlace,
+    progress: Progress,
+    *,
+    calibration: Path | None = None,
+) -> Exported:
     """Export, and replace an export that is there. The caller holds the lock of the place.
 
     A failed export leaves the cache as it was; a killed one leaves a hidden folder that the next one removes.
@@ -62,7 +70,7 @@ def make(file: ModelFile, export: Export, exporter: Exporter, place: ExportPlace
         program.path.parent.mkdir(parents=True)
     try:
         with progress.task(f"exporting {export.definition} with {export.recipe}") as task:
-            exported = _export(file, export, exporter, program, task)
+            exported = _export(file, export, exporter, program, task, calibration=calibration)
         with os_errors_as_unavailable(file, "keeping the export"):
             write_fingerprint(program, exported.fingerprint)
             report = place.partial / EXPORT_REPORT
@@ -73,8 +81,17 @@ def make(file: ModelFile, export: Export, exporter: Exporter, place: ExportPlace
     return exported
 
 
-def _export(file: ModelFile, export: Export, exporter: Exporter, program: CachePlace, task: Task) -> Exported:
-    report = exporter.export(export, program.path, task)
+def _export(
+    file: ModelFile, export: Export, exporter: Exporter, program: CachePlace, task: Task, *, calibration: Path | None
+) -> Exported:
+    if calibration is None:
+        report = exporter.export(export, program.path, task)
+    elif isinstance(exporter, CalibratedExporting):
+        report = exporter.export_calibrated(export, calibration, program.path, task)
+    else:
+        raise ExportFailed(
+            f"{file.filename}: this framework calibrates with no data of yours", hint="remove `calibration_data`"
+        )
     if not program.path.is_file():
         raise ExportFailed(f"{file.filename}: the exporter says it is done, but wrote no program")
     with os_errors_as_unavailable(file, "reading the export"):

@@ -13,6 +13,7 @@ from harness.core.errors import ExportFailed
 from harness.core.examples import MANIFEST, Stage
 from harness.core.protocols import Exporter, Progress, ReferenceMaking, Task
 from harness.files.drafts import open_draft, sweep_drafts
+from harness.files.examples import read_manifest
 from harness.files.locks import FileLock
 from harness.models.layout import path_segment
 from harness.shell import poll_until
@@ -38,6 +39,7 @@ class ReferenceCache:
         examples: Path,
         examples_digest: str,
         progress: Progress,
+        calibration: Path | None = None,
     ) -> Mapping[Stage, Path]:
         """Return the output folder of each stage that the framework can compute for an export.
 
@@ -47,6 +49,7 @@ class ReferenceCache:
             examples: Example folder.
             examples_digest: Its digest.
             progress: Receives messages.
+            calibration: Folder of the examples that the program was calibrated with, if it was.
 
         Raises:
             ExportFailed: The framework computes no references, or a stage cannot be computed.
@@ -58,7 +61,7 @@ class ReferenceCache:
             )
         stages = tuple(framework.reference_stages(export))
         home = self._folder / path_segment(export.definition) / path_segment(export.recipe)
-        folder = home / _key(export, framework.fingerprint(export), examples_digest)
+        folder = home / _key(export, framework.fingerprint(export), examples_digest, calibration)
         lock = FileLock(folder.with_name(f".{folder.name}.lock"))
         try:
             if not lock.acquire():
@@ -69,7 +72,15 @@ class ReferenceCache:
                 text = f"computing {', '.join(missing)} outputs of {export.definition}"
                 with progress.task(text) if missing else nullcontext() as task:
                     if task is not None:
-                        _make(export, framework, missing, examples=examples, folder=folder, task=task)
+                        _make(
+                            export,
+                            framework,
+                            missing,
+                            examples=examples,
+                            folder=folder,
+                            task=task,
+                            calibration=calibration,
+                        )
         except OSError as error:
             place = f": {error.filename}" if error.filename else ""
             raise ExportFailed(
@@ -80,21 +91,29 @@ class ReferenceCache:
 
 
 def _make(
-    export: Export, framework: ReferenceMaking, stages: Sequence[Stage], *, examples: Path, folder: Path, task: Task
+    export: Export,
+    framework: ReferenceMaking,
+    stages: Sequence[Stage],
+    *,
+    examples: Path,
+    folder: Path,
+    task: Task,
+    calibration: Path | None,
 ) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     sweep_drafts(folder)
     with open_draft(folder) as draft:
         draft.mkdir()
-        framework.make_references(export, examples, stages, draft, task)
+        framework.make_references(export, examples, stages, draft, task, calibration=calibration)
         for stage in stages:
             (draft / stage).rename(folder / stage)
 
 
-def _key(export: Export, fingerprint: Mapping[str, str], examples_digest: str) -> str:
+def _key(export: Export, fingerprint: Mapping[str, str], examples_digest: str, calibration: Path | None) -> str:
     request = {
         "export": export.model_dump(mode="json"),
         "fingerprint": dict(fingerprint),
         "examples": examples_digest,
+        **({} if calibration is None else {"calibration": read_manifest(calibration).digest}),
     }
     return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()[:_KEY_LENGTH]

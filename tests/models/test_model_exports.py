@@ -6,12 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harness.core.benchmark import Export, Model, ModelFile, Origin
 from harness.core.cached_files import CachedFile, ExportReport
 from harness.core.errors import ExportFailed, FileUnavailable
+from harness.core.examples import DataRequest, Split, TensorInfo
 from harness.core.protocols import Exporter, Progress, Task
+from harness.files.examples import read_manifest, write_examples
 from harness.models.cache import ModelCache
 
 EXPORT = Export(definition="mv2", recipe="xnnpack_q8")
@@ -215,3 +218,70 @@ def test_concurrent_threads_export_once(fetch: Fetch, exporter: StubExporter) ->
         thread.join()
     assert exporter.made == 1
     assert sorted(file.fresh for file in cached) == [False, False, False, True]
+
+
+class CalibratedExporter(StubExporter):
+    """Exporter whose programs are the digests of what they were calibrated with."""
+
+    def export_calibrated(self, export: Export, calibration: Path, destination: Path, progress: Task) -> ExportReport:
+        self.programs.append(read_manifest(calibration).digest.encode())
+        return self.export(export, destination, progress)
+
+
+class Calibration:
+    """Examples of one number each, which stand for those of a provider."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.number = 0.0
+
+    def find(self, export: Export) -> Path | None:
+        return self.folder / str(self.number) if (self.folder / str(self.number)).exists() else None
+
+    def prepare(self, export: Export, progress: Progress) -> Path:
+        assert export.calibration_data is not None
+        folder = self.folder / str(self.number)
+        tensor = TensorInfo(name="x", dtype="float32", shape=(1,))
+        request, split = export.calibration_data, Split.CALIBRATION
+        with write_examples(folder, [tensor], request=request, split=split, description="") as writer:
+            writer.add([np.array([self.number], np.float32)])
+        return folder
+
+
+CALIBRATED = EXPORT.model_copy(update={"calibration_data": DataRequest(provider="numbers")})
+
+
+def test_the_content_of_calibration_data_is_part_of_the_key(tmp_path: Path, model: Model, progress: Progress) -> None:
+    calibration = Calibration(tmp_path / "examples")
+    cache, exporter = ModelCache(tmp_path / "cache", calibration), CalibratedExporter()
+
+    def fetch_calibrated(path: str = "a") -> CachedFile:
+        data = DataRequest(provider="numbers", options={"path": path})
+        file = exported_file(export=EXPORT.model_copy(update={"calibration_data": data}))
+        before, peeked = exporter.made, cache.peek(file, model=model, exporter=exporter)
+        cached = cache.fetch(file, model=model, exporter=exporter, progress=progress)
+        assert (peeked is not None) == (exporter.made == before)
+        return cached
+
+    first = fetch_calibrated()
+    assert fetch_calibrated("b").path == first.path, "equal content from elsewhere is the same program"
+    assert exporter.made == 1
+    calibration.number = 1.0
+    second = fetch_calibrated()
+    assert exporter.made == 2
+    assert second.path != first.path
+    assert second.md5 != first.md5
+
+
+def test_an_exporter_that_cannot_calibrate_with_data_is_told(tmp_path: Path, model: Model, progress: Progress) -> None:
+    cache = ModelCache(tmp_path / "cache", Calibration(tmp_path / "examples"))
+    with pytest.raises(ExportFailed, match="calibrates with no data of yours") as raised:
+        cache.fetch(exported_file(export=CALIBRATED), model=model, exporter=StubExporter(), progress=progress)
+    assert raised.value.hint == "remove `calibration_data`"
+
+
+def test_random_numbers_never_stand_in_for_data(cache: ModelCache, model: Model, progress: Progress) -> None:
+    exporter = CalibratedExporter()
+    with pytest.raises(ExportFailed, match="no calibration data"):
+        cache.fetch(exported_file(export=CALIBRATED), model=model, exporter=exporter, progress=progress)
+    assert exporter.made == 0

@@ -72,7 +72,7 @@ def find_problem(export: Export) -> EnvironmentProblem | None:
     return packages.find_missing(needed, f"export `{export.definition}` by `{export.recipe}`")
 
 
-def export(export: Export, destination: Path, progress: Task) -> ExportReport:
+def export(export: Export, destination: Path, progress: Task, *, calibration: Path | None = None) -> ExportReport:
     """Make the program in a process of its own.
 
     Its report (`.report.json`), the lowered graph as text (`.graph.txt`) and the nodes that each instruction executes
@@ -85,6 +85,7 @@ def export(export: Export, destination: Path, progress: Task) -> ExportReport:
     DEFINITIONS.find(export.definition)
     if (problem := find_problem(export)) is not None:
         raise problem
+    examples = () if calibration is None else (calibration.absolute(),)
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         # All files are made in here and moved out when they are whole: a killed process leaves nothing behind.
@@ -92,7 +93,9 @@ def export(export: Export, destination: Path, progress: Task) -> ExportReport:
             request = staging / "request.json"
             request.write_text(export.model_dump_json(indent=2), encoding="utf-8")
             program = staging / destination.name
-            completed = shell.run(child_command(_PROCESS, request, program), on_line=progress_parser(progress))
+            completed = shell.run(
+                child_command(_PROCESS, request, program, *examples), on_line=progress_parser(progress)
+            )
             if not completed.ok or not program.is_file():
                 purpose = f"export `{export.definition}` by `{export.recipe}`"
                 raise explain_failure(purpose, "a program", completed, beside(destination, LOG))

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import itertools
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -18,7 +20,7 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from frameworks.executorch.exporting.catalogue import DEFINITIONS
-from frameworks.executorch.exporting.example_folder import Inputs
+from frameworks.executorch.exporting.example_folder import ExampleFolder, Inputs
 from harness.core.benchmark import Export, Input
 from harness.core.errors import ExportFailed
 from harness.core.placeholders import suggest
@@ -78,10 +80,29 @@ def prepare(export: Export) -> Prepared:
     return Prepared(module, example_inputs)
 
 
-def calibration_batches(example_inputs: Inputs, count: int, seed: int) -> Iterator[Inputs]:
-    """Yield random batches in the shapes of the example inputs."""
-    generator = _generator(seed, "calibration")
-    return (tuple(_random_like(tensor, generator) for tensor in example_inputs) for _ in range(count))
+def calibration_batches(example_inputs: Inputs, export: Export, examples: Path | None = None) -> Iterator[Inputs]:
+    """Return the batches of an export in the shapes of the example inputs: of examples, or random numbers.
+
+    Args:
+        example_inputs: The model's example inputs.
+        export: The request: how many, and the seed of random ones.
+        examples: The example folder; None for random numbers.
+
+    Raises:
+        ExportFailed: The examples do not fit the model, or there are fewer.
+    """
+    if examples is None and export.calibration_data is not None:
+        raise ExportFailed(f"the data set `{export.calibration_data.provider}`, to calibrate with, was not given")
+    if examples is None:
+        generator = _generator(export.seed, "calibration")
+        return (tuple(_random_like(tensor, generator) for tensor in example_inputs) for _ in range(export.calibration))
+    folder = ExampleFolder(examples, example_inputs)
+    if folder.manifest.count < export.calibration:
+        raise ExportFailed(
+            f"the calibration data have {folder.manifest.count} examples, `calibration` asks for {export.calibration}",
+            hint="lower `calibration`, or give more examples",
+        )
+    return itertools.islice(iter(folder), export.calibration)
 
 
 def dtype_name(dtype: torch.dtype) -> str:

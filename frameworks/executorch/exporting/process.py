@@ -1,6 +1,8 @@
 """Process of one export: its arguments, its output, and the files that it writes.
 
-    python -m frameworks.executorch.exporting.process REQUEST.json DESTINATION PARENT
+    python -m frameworks.executorch.exporting.process REQUEST.json DESTINATION [EXAMPLES] PARENT
+
+It calibrates with the example folder EXAMPLES, or else with random numbers.
 
 It ends with the process whose number is PARENT, so that a killed harness leaves no export behind.
 
@@ -52,17 +54,19 @@ def main(arguments: Sequence[str]) -> None:
     """Export a program; the module describes what is printed.
 
     Args:
-        arguments: The file of the request (an `Export` as JSON), that of the program, and the number of the parent.
+        arguments: The file of the request (an `Export` as JSON), that of the program, perhaps the folder of
+            examples to calibrate with, and the number of the parent.
     """
     began = time.monotonic()
-    request, destination, parent = arguments
+    request, destination, *calibration, parent = arguments
 
     def write(say: Say) -> None:
         export = Export.model_validate_json(Path(request).read_bytes())
         say("importing torch and executorch")
         from frameworks.executorch.exporting.program import write_program  # noqa: PLC0415 - its imports are noisy
 
-        write_program(export, Path(destination), say, began)
+        folder = Path(calibration[0]) if calibration else None
+        write_program(export, Path(destination), say, began, calibration=folder)
 
     run_child(int(parent), write)
 

@@ -40,7 +40,9 @@ _OPERATOR = re.compile(
 """Node names are `<namespace>_<operator>_<overload>`, for example `aten_convolution_default`."""
 
 
-def write_program(export: Export, destination: Path, say: Say, began: float) -> None:
+def write_program(
+    export: Export, destination: Path, say: Say, began: float, *, calibration: Path | None = None
+) -> None:
     """Make the model, lower it, and write the program last of all files.
 
     Args:
@@ -48,6 +50,7 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
         destination: The program; the report, the graph and its nodes stand beside it.
         say: Reports progress.
         began: Start of the process, by the monotonic clock.
+        calibration: Folder of the examples to calibrate with; None for random numbers.
 
     Raises:
         ExportFailed: The definition or the recipe cannot be used.
@@ -62,7 +65,7 @@ def write_program(export: Export, destination: Path, say: Say, began: float) -> 
         parameters = sum(parameter.numel() for parameter in prepared.module.parameters())
     say(f"lowering by {export.recipe}")
     with _record_time(seconds, "lower"):
-        batches = calibration_batches(prepared.example_inputs, export.calibration, export.seed)
+        batches = calibration_batches(prepared.example_inputs, export, calibration)
         edge = lower(prepared.module, prepared.example_inputs, _with_progress(batches, export.calibration, say))
         if not isinstance(edge, EdgeProgramManager):
             raise ExportFailed(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
@@ -11,7 +10,7 @@ from torch.utils import _pytree as pytree
 
 from frameworks.executorch.exporting import recipe_steps
 from frameworks.executorch.exporting.catalogue import RECIPES
-from frameworks.executorch.exporting.example_folder import ExampleFolder, Inputs
+from frameworks.executorch.exporting.example_folder import Inputs
 from frameworks.executorch.exporting.model import Prepared, calibration_batches
 from frameworks.executorch.exporting.process import Say
 from harness.core.benchmark import Export
@@ -71,9 +70,7 @@ def calibrated_program(
         calibration: Folder of the examples to calibrate with; random numbers without it.
         say: Reports progress.
     """
-    batches: Iterable[Inputs] = calibration_batches(prepared.example_inputs, export.calibration, export.seed)
-    if calibration is not None:
-        batches = itertools.islice(ExampleFolder(calibration, prepared.example_inputs), export.calibration)
+    batches = calibration_batches(prepared.example_inputs, export, calibration)
 
     def with_progress() -> Iterator[Inputs]:
         for number, batch in enumerate(batches, start=1):

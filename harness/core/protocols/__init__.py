@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from harness.core.protocols.diagnosis import Diagnosable, Finding
 from harness.core.protocols.frameworks import (
+    CalibratedExporting,
     ExampleRunning,
     Exporter,
     Framework,
@@ -70,6 +71,7 @@ __all__ = [
     "AppStarting",
     "Board",
     "BoardRow",
+    "CalibratedExporting",
     "Clock",
     "DeliveryCounting",
     "DeviceListing",

@@ -106,6 +106,25 @@ class Exporter(Protocol):
 
 
 @runtime_checkable
+class CalibratedExporting(Protocol):
+    """An exporter that calibrates with given examples, instead of random numbers."""
+
+    def export_calibrated(self, export: Export, calibration: Path, destination: Path, progress: Task) -> ExportReport:
+        """Do as `Exporter.export` does, with calibration data.
+
+        Args:
+            export: The request. It takes `calibration` examples, each a batch in the shape of the example inputs.
+            calibration: The example folder (`harness.core.examples`). Its content is part of the cache key; the
+                fingerprint of the exporter need not count it.
+            destination: The file to write.
+            progress: Told what happens.
+
+        Raises:
+            ExportFailed: With the last line of the process, and a remedy.
+        """
+
+
+@runtime_checkable
 class PackageChecking(Protocol):
     """A framework that needs packages which an installation may lack.
 

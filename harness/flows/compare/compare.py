@@ -31,6 +31,7 @@ from harness.flows.compare.layout_floors import find_floor
 from harness.flows.compare.reports import build_report, final_changes_of, load_previous
 from harness.flows.compare.reproduction import ComparedSides, reproduce_comparison
 from harness.flows.compare.scheduler import RoundRobinScheduler
+from harness.flows.measure.example_sets import open_model_cache
 from harness.flows.measure.fetching import export, fetch_given, files_exit_code
 from harness.flows.measure.given_programs import starts_any
 from harness.flows.measure.jobs import make_job, report_failure
@@ -40,7 +41,6 @@ from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.reproduction import option_words, recipe_words
 from harness.flows.measure.run import builds_exit_code
 from harness.flows.measure.runners import Side, build_sides, installed_runner
-from harness.models.cache import ModelCache
 from harness.running.unequal_sides import UNEQUAL_BUILD_OPTIONS, option_notes
 from harness.shell import Interrupted
 
@@ -143,7 +143,7 @@ def run_comparison(
     stages: ComparisonStages | None = None
     try:
         needs_runner = installed_runner in (task.control, task.treatment)
-        plan = examine_packages(plan, ModelCache(settings.model_cache), display, needs_runner=needs_runner)
+        plan = examine_packages(plan, open_model_cache(settings), display, needs_runner=needs_runner)
         plan = examine(plan, display)
         given = fetch_given(plan, settings, display)
         fetched = plan.keep_possible(given)

@@ -22,6 +22,7 @@ from harness.core.examples import DataRequest
 from harness.core.placeholders import find_placeholders
 from harness.core.protocols import Exporter
 from harness.display.tables import draw_rows, fit_table, print_output, widen
+from harness.flows.measure.example_sets import open_model_cache
 from harness.flows.measure.given_programs import describe_unused
 from harness.flows.measure.named_parts import find_problems, load_framework, make_problem, raise_for_problems
 from harness.flows.measure.plan import Assignment, Plan
@@ -107,7 +108,7 @@ def _find_missing_packages(
     benchmarks: Sequence[Benchmark], settings: Settings, *, needs_runner: bool
 ) -> Iterator[Problem]:
     """Yield a problem for each benchmark that this installation lacks packages for, at the head of its file."""
-    cache = ModelCache(settings.model_cache)
+    cache = open_model_cache(settings)
     frameworks = {name: load_framework(name, settings) for name in {benchmark.framework for benchmark in benchmarks}}
     for benchmark in benchmarks:
         framework = frameworks[benchmark.framework]
@@ -134,7 +135,7 @@ def show_plan(plan: Plan, settings: Settings, console: Console, *, builds_runner
         console: Where to show it.
         builds_runner: Whether the command gets `{program}` from a commit, or is given one for each side.
     """
-    cache = ModelCache(settings.model_cache)
+    cache = open_model_cache(settings)
     columns = _plan_columns([_row(assignment, plan, cache) for assignment in plan.assignments])
     equal = (column for column in columns if not column.is_informative and column.cells[0].text)
     shared = [f"{column.name} {column.cells[0].text}" for column in equal]

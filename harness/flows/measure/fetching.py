@@ -12,8 +12,8 @@ from harness.core.cached_files import CachedFile, Delegation
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem, ExitCode, FileUnavailable
 from harness.core.protocols import Exporter, Progress
 from harness.core.result import Outcome
+from harness.flows.measure.example_sets import open_model_cache
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, file_key
-from harness.models.cache import ModelCache
 
 _AT_ONCE: Final = 2
 """Files that are fetched at once; an export needs a core and up to a gigabyte for itself."""
@@ -69,7 +69,7 @@ def _needed(plan: Plan, is_needed: Callable[[Assignment, ModelFile], bool]) -> _
 
 
 def _fetch(needed: _Needed, plan: Plan, settings: Settings, progress: Progress) -> Files:
-    cache = ModelCache(settings.model_cache)
+    cache = open_model_cache(settings)
 
     def fetch_file(file: ModelFile, benchmark: Benchmark) -> CachedFile | Failure:
         framework = plan.frameworks[benchmark.framework]

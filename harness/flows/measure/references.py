@@ -14,6 +14,7 @@ from harness.core.examples import Split
 from harness.core.measurement import References
 from harness.core.protocols import Exporter, Framework, Progress
 from harness.core.result import Outcome
+from harness.flows.measure.example_sets import CalibrationExamples
 from harness.flows.measure.plan import Failure, Plan, PreparedReferences
 from harness.models.references import ReferenceCache
 
@@ -85,7 +86,10 @@ def _prepare(benchmark: Benchmark, framework: Framework, settings: Settings, pro
     )
     digest = read_examples(examples).manifest.digest
     cache = ReferenceCache(settings.model_cache)
-    stages = cache.fetch(export, framework, examples=examples, examples_digest=digest, progress=progress)
+    calibration = CalibrationExamples(settings).prepare(export, progress) if export.calibration_data else None
+    stages = cache.fetch(
+        export, framework, examples=examples, examples_digest=digest, progress=progress, calibration=calibration
+    )
     return References(examples, stages)
 
 

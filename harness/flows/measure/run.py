@@ -13,6 +13,7 @@ from harness.core.errors import ExitCode, most_severe
 from harness.core.protocols import Progress, Reporter, app_suffix
 from harness.core.reproduction import Reproduction
 from harness.core.result import Result
+from harness.flows.measure.example_sets import open_model_cache
 from harness.flows.measure.fetching import export, fetch_given, files_exit_code
 from harness.flows.measure.given_programs import describe_unused
 from harness.flows.measure.jobs import JobsAndFailures, make_jobs, report_failure
@@ -24,7 +25,6 @@ from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.reproduction import reproduce_run
 from harness.flows.measure.runners import Side, build_side, installed_runner
 from harness.flows.measure.worker import Worker
-from harness.models.cache import ModelCache
 
 
 def run(
@@ -55,7 +55,7 @@ def run(
         if needs_runner:
             for sentence in describe_unused(plan.benchmarks, settings.program):
                 progress.warn(f"! {sentence}")
-        plan = examine_packages(plan, ModelCache(settings.model_cache), progress, needs_runner=needs_runner)
+        plan = examine_packages(plan, open_model_cache(settings), progress, needs_runner=needs_runner)
         plan = examine(plan, progress, apps=not _is_app_given(plan, settings))
         given = fetch_given(plan, settings, progress)
         builds = build(plan.keep_possible(given), settings, progress, side)

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from frameworks.executorch.exporting.model import calibration_batches, prepare, weights_md5
 from harness.core.benchmark import Export, Input
 from harness.core.errors import ExportFailed
+from harness.core.examples import DataRequest, Split, TensorInfo
+from harness.files.examples import write_examples
 
 pytestmark = pytest.mark.slow
 
@@ -112,7 +116,7 @@ def test_requested_inputs_replace_those_of_the_definition() -> None:
 )
 def test_each_input_type_can_be_generated_and_varied(name: str, dtype: torch.dtype) -> None:
     inputs = prepare(request("without_inputs", inputs=[{"name": "x", "shape": [3], "dtype": name}])).example_inputs
-    (batch,) = next(calibration_batches(inputs, 1, 0))
+    (batch,) = next(calibration_batches(inputs, request("tokens", calibration=1)))
 
     assert (inputs[0].dtype, batch.dtype) == (dtype, dtype)
     assert batch.shape == (3,)
@@ -132,7 +136,7 @@ def test_a_single_tensor_is_the_only_input() -> None:
 def test_calibration_stays_in_the_range_of_whole_example_numbers() -> None:
     inputs = prepare(request("tokens")).example_inputs
 
-    batches = [batch for (batch,) in calibration_batches(inputs, 20, 0)]
+    batches = [batch for (batch,) in calibration_batches(inputs, request("tokens", calibration=20))]
 
     assert len(batches) == 20
     assert all(3 <= int(batch.min()) <= int(batch.max()) <= 49 for batch in batches)
@@ -142,7 +146,9 @@ def test_calibration_stays_in_the_range_of_whole_example_numbers() -> None:
 def test_calibration_data_depends_on_the_seed_alone() -> None:
     inputs = prepare(request("one_tensor")).example_inputs
     torch.manual_seed(123)
-    (once,), (again,), (other,) = (next(calibration_batches(inputs, 1, seed)) for seed in (5, 5, 6))
+    (once,), (again,), (other,) = (
+        next(calibration_batches(inputs, request("one_tensor", calibration=1, seed=seed))) for seed in (5, 5, 6)
+    )
 
     assert torch.equal(once, again)
     assert not torch.equal(once, other)
@@ -169,3 +175,33 @@ def test_an_unknown_option_is_rejected_with_the_list_of_options() -> None:
         prepare(request("with_inputs", options={"variance2": 1.0}))
 
     assert failure.value.hint == "it takes: variance"
+
+
+def write(folder: Path, arrays: list[np.ndarray[Any, np.dtype[np.float32]]]) -> Path:
+    tensor = TensorInfo(name="x", dtype="float32", shape=arrays[0].shape)
+    data = DataRequest(provider="random")
+    with write_examples(folder, [tensor], request=data, split=Split.CALIBRATION, description="") as writer:
+        for array in arrays:
+            writer.add([array])
+    return folder
+
+
+def test_calibration_takes_the_first_examples_of_a_folder(tmp_path: Path) -> None:
+    inputs = prepare(request("one_tensor")).example_inputs
+    examples = write(tmp_path / "examples", [np.full((1, 4), number, np.float32) for number in range(3)])
+
+    batches = list(calibration_batches(inputs, request("one_tensor", calibration=2), examples))
+
+    assert [batch.tolist() for (batch,) in batches] == [[[0.0] * 4], [[1.0] * 4]]
+
+
+def test_calibration_data_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    inputs = prepare(request("one_tensor")).example_inputs
+    examples = write(tmp_path / "examples", [np.zeros((1, 4), np.float32)])
+
+    with pytest.raises(ExportFailed, match="have 1 examples, `calibration` asks for 2"):
+        calibration_batches(inputs, request("one_tensor", calibration=2), examples)
+    with pytest.raises(ExportFailed, match=r"shape \[1, 4\]; the model takes \[1, 3, 8, 8\]"):
+        calibration_batches(prepare(request("with_inputs")).example_inputs, request("tokens"), examples)
+    with pytest.raises(ExportFailed, match="the data set `random`, to calibrate with, was not given"):
+        calibration_batches(inputs, request("one_tensor", calibration_data={"provider": "random"}))
