@@ -53,7 +53,11 @@ OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("harness list recipes", "one section"),
         ("harness list --json", "for programs"),
     ),
-    "completion": (("harness completion bash > ~/.harness-completion", "source it in ~/.bashrc"),),
+    "completion": (
+        ("harness completion bash > ~/.harness-completion", "source it in ~/.bashrc"),
+        ("harness completion zsh > ~/.zfunc/_harness", "a folder of fpath, before compinit"),
+        ("harness completion fish > ~/.config/fish/completions/harness.fish", "where fish looks"),
+    ),
     "status": (
         ("harness status", "state of the watcher of these results"),
         ("harness status --state watch.db --json", "another one, for programs"),
