@@ -11,7 +11,7 @@ from tests.docs.pages import DOCS, ROOT, blocks
 PAGE = "a-real-search.md"
 
 _ROW = re.compile(r"^\| ([0-9a-f]{8})[^|]*\|(.*)\|$", re.MULTILINE)
-_PRINTED = re.compile(r"^│([0-9a-f]{12})\s*│\s*([-+][\d.]+)%\s*│", re.MULTILINE)
+_PRINTED = re.compile(r"^([0-9a-f]{12})  ([-+][\d.]+)%  ", re.MULTILINE)
 
 
 def rows(path: Path) -> dict[str, list[str]]:
