@@ -5,8 +5,8 @@
     results = harness.run("mv2", only=["*xnnpack*"])
     print(harness.frame(results)[["identifier", "metric", "median", "unit"]])
 
-`run`, `compare`, `evaluate`, `load`, `frame` and `samples` are what scripts need (docs/scripting.md). Importing this
-module imports nothing else: each name is loaded when it is first used.
+`run`, `compare`, `evaluate`, `profile`, `load`, `frame` and `samples` are what scripts need (docs/scripting.md).
+Importing this module imports nothing else: each name is loaded when it is first used.
 """
 
 __version__ = "0.1.0"
@@ -29,6 +29,7 @@ __all__ = [
     "evaluate",
     "frame",
     "load",
+    "profile",
     "run",
     "samples",
 ]
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         evaluate,
         frame,
         load,
+        profile,
         run,
         samples,
     )

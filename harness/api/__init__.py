@@ -49,6 +49,7 @@ __all__ = [
     "evaluate",
     "frame",
     "load",
+    "profile",
     "run",
     "samples",
 ]
@@ -99,6 +100,43 @@ def run(
         return most_severe(
             [flow.run(plan, request.settings, state.display, runner, listeners=[state.collector]) for runner in runners]
         )
+
+    return call(work, progress=progress)
+
+
+def profile(
+    spec: Specifications,
+    *,
+    progress: bool = False,
+    options: Mapping[str, object] | None = None,
+    **settings: Unpack[RunKeywords],
+) -> Results:
+    """Time each operator of the benchmarks of one or more specifications, as `harness profile` does.
+
+    Args:
+        spec: As in `run`.
+        progress: As in `run`.
+        options: As in `run`.
+        **settings: As in `run`.
+
+    Returns:
+        Two results for each benchmark and device: its latency without tracing, and one with each operator as a metric
+        (`metric.is_of_operator`). `result.operators` of the second says which module and line each of them is.
+
+    Raises:
+        UsageError: As in `run`.
+        EnvironmentProblem: As in `run`.
+    """
+    request = keywords.read_run(spec, {**(options or {}), **settings})
+    from harness.flows.measure import profile as flow  # noqa: PLC0415 - numpy and more, after the arguments
+    from harness.flows.measure.workload import load_workload  # noqa: PLC0415
+
+    def work(state: Call) -> ExitCode:
+        if request.compare is not None:
+            raise UsageError("a profile is of the installed runner", hint="`run` measures one commit")
+        workload = load_workload(request.settings, request.load_benchmarks())
+        code, _ = flow.profile(workload, request.settings, state.display, listeners=(state.collector,))
+        return code
 
     return call(work, progress=progress)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shlex
+import subprocess
 import sys
 
 from tests.cli.project import Project, generic, one_test
@@ -61,3 +62,20 @@ def test_a_program_without_operators_is_said_to_have_none(project: Project) -> N
 
     assert "m/net on" in done.stdout
     assert done.stdout.splitlines()[1] == "the program reported no operator times"
+
+
+def test_a_script_gets_both_passes(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("net", shlex.join((sys.executable, "-c", PROGRAM)))))
+    script = "import sys, harness; print([r.benchmark.identifier for r in harness.profile(sys.argv[1])])"
+
+    done = subprocess.run(
+        (sys.executable, "-c", script, str(spec)),
+        capture_output=True,
+        text=True,
+        env=project.environment,
+        cwd=project.folder,
+        check=True,
+        timeout=120,
+    )
+
+    assert done.stdout.splitlines()[-1] == "['net', 'net-operators']"
