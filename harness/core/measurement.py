@@ -9,7 +9,7 @@ from pathlib import Path
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.cached_files import CachedFile
-from harness.core.evaluation import Evaluation, LayerGap
+from harness.core.evaluation import Evaluation, LayerGaps
 from harness.core.examples import Stage
 from harness.core.metric import Metric, Observation
 from harness.core.note import Note
@@ -29,7 +29,7 @@ class References:
 
     examples: Path
     stages: Mapping[Stage, Path]
-    layers: tuple[LayerGap, ...] = ()
+    layers: LayerGaps = field(default_factory=LayerGaps)
     kept_outputs: Path | None = None
 
 

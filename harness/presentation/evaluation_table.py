@@ -177,6 +177,7 @@ def _fold_notes(results: Sequence[Result]) -> Iterator[Line]:
             continue
         messages = [note.message for stage in evaluation.stages for note in stage.notes]
         messages += [evaluation.layers_unavailable] if evaluation.layers_unavailable else []
+        messages += evaluation.layers_notes
         for message in messages:
             about.setdefault(make_printable(message), {})[make_printable(result.benchmark.identifier)] = None
     for message, names in about.items():

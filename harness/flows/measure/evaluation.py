@@ -81,7 +81,13 @@ def evaluate(references: References, taken: dict[Stage, Path], scores: tuple[Sco
         is_labelled=manifest.labels is not None,
         digest=manifest.digest,
     )
-    return Evaluation(data=data, stages=tuple(evaluations), layers=references.layers)
+    return Evaluation(
+        data=data,
+        stages=tuple(evaluations),
+        layers=references.layers.gaps,
+        layers_unavailable=references.layers.unavailable,
+        layers_notes=references.layers.notes,
+    )
 
 
 def plan_comparisons(stages: tuple[Stage, ...]) -> Iterator[tuple[Stage, Stage]]:

@@ -6,15 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from harness import plugins
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, Export
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
+from harness.core.evaluation import LayerGaps
 from harness.core.examples import Split
 from harness.core.measurement import References
 from harness.core.protocols import Exporter, Framework, Progress
 from harness.core.result import Outcome
-from harness.flows.measure.example_sets import CalibrationExamples
+from harness.flows.measure.example_sets import CalibrationExamples, prepare_examples
 from harness.flows.measure.plan import Failure, Plan, PreparedReferences
 from harness.models.references import ReferenceCache
 
@@ -66,31 +66,28 @@ def _prepare(benchmark: Benchmark, framework: Framework, settings: Settings, pro
         BenchmarkFailed: Its outputs cannot be evaluated.
         EnvironmentProblem: A package is missing, or the cache cannot be written.
     """
-    from harness.data.materialise import materialise  # noqa: PLC0415 - NumPy, which only evaluations need
-    from harness.files.examples import read_examples  # noqa: PLC0415 - as above
-
     export = _find_export(benchmark)
     if benchmark.data is None or export is None or not isinstance(framework, Exporter):
         raise BenchmarkFailed(
             f"{benchmark.title}: its outputs cannot be evaluated, because its model is not exported here",
             hint="give its file an `export`: the outputs of the model before lowering are computed from its definition",
         )
-    provider = plugins.data_provider(benchmark.data.provider, settings)
-    examples = materialise(
-        provider,
-        benchmark.data,
-        benchmark.inputs,
-        Split.EVALUATION,
-        cache=settings.model_cache,
-        progress=progress,
-    )
-    digest = read_examples(examples).manifest.digest
-    cache = ReferenceCache(settings.model_cache)
-    calibration = CalibrationExamples(settings).prepare(export, progress) if export.calibration_data else None
+    from harness.files.examples import read_manifest  # noqa: PLC0415 - NumPy, which only evaluations need
+
+    examples = prepare_examples(benchmark.data, benchmark.inputs, Split.EVALUATION, settings, progress)
+    calibration = None
+    if export.calibration_data is not None:
+        calibration = CalibrationExamples(settings).prepare(export, progress)
+    cache, digest = ReferenceCache(settings.model_cache), read_manifest(examples).digest
     stages = cache.fetch(
-        export, framework, examples=examples, examples_digest=digest, progress=progress, calibration=calibration
+        export, framework, examples=examples, examples_digest=digest, calibration=calibration, progress=progress
     )
-    return References(examples, stages)
+    gaps = LayerGaps()
+    if LAYERS in benchmark.kinds:
+        gaps = cache.fetch_layers(
+            export, framework, examples=examples, examples_digest=digest, calibration=calibration, progress=progress
+        )
+    return References(examples, stages, gaps)
 
 
 def _find_export(benchmark: Benchmark) -> Export | None:
