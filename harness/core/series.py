@@ -8,6 +8,7 @@ from pydantic import Field
 
 from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Verdict
 from harness.core.effect import Effect
+from harness.core.evaluation import OutputVerdict
 from harness.core.metric import MetricInfo
 from harness.core.values import Value
 
@@ -58,6 +59,7 @@ class SeriesPoint(Value):
         result: Identity of the result.
         figures: The difference in each of the five figures (`harness.core.comparison.STATISTICS`); empty in a point of
             an earlier harness, which kept the better quartile alone, as `effect`.
+        outputs: Whether the commit computes the same as its control; None where nobody looked.
     """
 
     benchmark: str
@@ -74,6 +76,12 @@ class SeriesPoint(Value):
     pairs: Annotated[int, Field(ge=0)] = 0
     result: str = ""
     figures: tuple[FigureEffect, ...] = ()
+    outputs: OutputVerdict | None = None
+
+    @property
+    def has_different_outputs(self) -> bool:
+        """True if the commit computes something else than its control from the same inputs."""
+        return self.outputs is OutputVerdict.DIFFERENT
 
     @property
     def figure_effects(self) -> tuple[FigureEffect | None, ...]:

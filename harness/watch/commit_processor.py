@@ -159,6 +159,10 @@ class CommitProcessor:
         """Record everything about one commit in one transaction, and the changes that its series show with it."""
         moved = sorted({point.device for point in outcome.points if self._state.points.has_moved(point.device)})
 
+        different = sorted({point.title for point in outcome.points if point.has_different_outputs})
+        news = f"{entry.commit.short} computes other outputs than its control: {', '.join(different)}"
+        news = news if different else ""
+
         def write() -> None:
             with self._trends.forget_on_failure(), self._state.transaction():
                 for point in outcome.points:
@@ -169,6 +173,8 @@ class CommitProcessor:
                 if outcome.points:
                     self._control_troubles.forget()
                 self._state.log.forget(LastError)
+                if news:
+                    self._state.log.record(news, self._timing.wall())
                 # points in earlier places have their series read anew: once for all commits that are measured again
                 is_judged[:] = [not self._state.commits.has_waiting_before_measured()]
                 for trend in self._trends.update(points) if is_judged[0] else ():
@@ -182,6 +188,8 @@ class CommitProcessor:
         first_line, *_ = outcome.reason.splitlines() or [""]
         reason = f" ({first_line})" if first_line else ""
         self._say(f"{entry.commit.short}: {outcome.status.replace('_', ' ')}{reason}")
+        if news:
+            self._say(news)
         for device in moved:
             self._say(
                 f"{device}: its series begin anew: earlier points of this machine have another processor, or none"

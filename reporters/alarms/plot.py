@@ -16,6 +16,7 @@ from harness.core.change import ChangeKind
 from harness.core.commit import short_id
 from harness.core.comparison import Verdict
 from harness.presentation.alarm_headlines import clip, describe_change, describe_size, format_effect
+from harness.presentation.outputs import OUTPUTS_DIFFER
 from reporters.alarms.window import Dot, Window, window
 from reporters.document.axis import Axis, fit_axis
 from reporters.document.picture import CHARACTER, Label, Mark, Path, Picture, Rectangle, draw_grid
@@ -194,6 +195,7 @@ def _culprits(shown: Window, frame: Frame) -> Iterator[Mark]:
 def _draw_dot(dot: Dot, frame: Frame, size: float) -> Mark:
     """Small on the edge where it lies beyond it. What was measured is shown where the pointer rests on it."""
     text = f"{clip(short_id(dot.point.commit), _NAME)} {format_effect(dot.point.effect)}"
+    text += f", {OUTPUTS_DIFFER}" if dot.point.has_different_outputs else ""
     radius = size if frame.contains(dot.change) else 1.6
     return Circle(_slug(dot.point.verdict), frame.x(dot.point.order), frame.y(dot.change), radius, text)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from harness.core.change import Outlier, Trend
 from harness.core.commit import Commit
 from harness.core.errors import DeviceLost
+from harness.core.evaluation import OutputVerdict
 from harness.core.series import Series
 from harness.watch.commit_processor import MOST_ROUNDS
 from harness.watch.loop import WatchSummary, watch
@@ -153,3 +154,15 @@ def test_a_machine_on_another_processor_begins_its_series_anew_and_says_so(
         "board+22222222": 1,
         "boards+3": 1,
     }
+
+
+def test_a_commit_that_computes_other_outputs_is_news(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock
+) -> None:
+    different = point("c0", commit="c2").model_copy(update={"outputs": OutputVerdict.DIFFERENT})
+    laboratory.answers["c2"] = CommitOutcome(points=(different,))
+    once(state, line, laboratory, clock, base="c0")
+    texts = [event.text for event in state.log.latest()]
+    assert any("c2 computes other outputs than its control: mv2/xnnpack" in text for text in texts)
+    (series,) = state.points.every_series()
+    assert [stored.has_different_outputs for stored in series.points] == [True]

@@ -20,6 +20,7 @@ from harness.core.change import ChangeKind
 from harness.core.commit import Commit
 from harness.core.effect import Effect
 from harness.core.errors import EnvironmentProblem
+from harness.core.evaluation import OutputVerdict
 from harness.core.metric import Direction, MetricInfo
 from harness.core.series import SeriesPoint
 from harness.flows.inspect.status import status_of
@@ -248,7 +249,11 @@ def test_a_state_of_version_2_is_migrated_with_its_points(tmp_path: Path) -> Non
         state.commits.add(Commit(source="line:", id="c1"), CommitStatus.WAITING)
         with state.transaction():
             state.points.add(state.commits.get("c1"), point("c0", 0.05, commit="c1"))
-    execute(file, "ALTER TABLE points DROP COLUMN figures; DROP TABLE judgements; PRAGMA user_version = 2")
+    execute(
+        file,
+        "ALTER TABLE points DROP COLUMN outputs; ALTER TABLE points DROP COLUMN figures; DROP TABLE judgements;"
+        "PRAGMA user_version = 2",
+    )
     with open_state(file) as state:
         (series,) = state.points.every_series()
         (stored,) = series.points
@@ -256,3 +261,26 @@ def test_a_state_of_version_2_is_migrated_with_its_points(tmp_path: Path) -> Non
         known = [figure for figure in stored.figure_effects if figure is not None]
         assert [figure.log_ratio for figure in known] == [0.05]
     assert version_of(file) == VERSION
+
+
+def test_a_state_of_version_3_is_migrated_with_its_points(tmp_path: Path) -> None:
+    file = tmp_path / "watch.db"
+    with open_state(file) as state:
+        state.commits.add(Commit(source="line:", id="c1"), CommitStatus.WAITING)
+        with state.transaction():
+            state.points.add(state.commits.get("c1"), point("c0", 0.05, commit="c1"))
+    execute(file, "ALTER TABLE points DROP COLUMN outputs; PRAGMA user_version = 3")
+    with open_state(file) as state:
+        (series,) = state.points.every_series()
+        assert [stored.outputs for stored in series.points] == [None]
+    assert version_of(file) == VERSION
+
+
+def test_points_keep_whether_outputs_differ(tmp_path: Path) -> None:
+    with open_state(tmp_path / "watch.db") as state:
+        state.commits.add(Commit(source="line:", id="c1"), CommitStatus.WAITING)
+        different = point("c0", 0.05, commit="c1").model_copy(update={"outputs": OutputVerdict.DIFFERENT})
+        with state.transaction():
+            state.points.add(state.commits.get("c1"), different)
+        (series,) = state.points.every_series()
+        assert series.points[0].has_different_outputs

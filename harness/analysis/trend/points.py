@@ -58,6 +58,7 @@ def series_point(
         pairs=len(comparison.pairs),
         result=result.uid,
         figures=figures,
+        outputs=comparison.outputs.verdict if comparison.outputs is not None else None,
     )
 
 

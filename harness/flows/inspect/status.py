@@ -16,6 +16,7 @@ from harness.core.values import Value
 from harness.display.documents import print_document
 from harness.display.tables import draw_rows, plain_text, print_output
 from harness.flows.inspect.alarms import cause_of
+from harness.presentation.outputs import OUTPUTS_DIFFER
 from harness.store.index import find_device_name
 from harness.watch.store.commits import BacklogEntry, CommitStatus
 from harness.watch.store.event_log import CurrentActivity, Event, LastError, PollStatus
@@ -179,7 +180,11 @@ def _rows(
     for number, point in enumerate(points):
         difference = "" if point.effect is None else f"{point.effect.relative_change:+.2%}"
         lead = first if number == 0 else ("", "", "")
-        yield (*lead, point.title, name_of(point.device), difference, point.verdict.value)
+        yield (*lead, point.title, name_of(point.device), difference, _describe_verdict(point))
+
+
+def _describe_verdict(point: SeriesPoint) -> str:
+    return f"{point.verdict.value}, {OUTPUTS_DIFFER}" if point.has_different_outputs else point.verdict.value
 
 
 def _describe_alarm(alarm: Alarm, name_of: Callable[[str], str]) -> str:

@@ -1,7 +1,8 @@
 """Migration of state files that an earlier harness wrote, in one transaction.
 
 Version 1 kept what was known of an alarm in dictionaries, with relative changes; version 2 keeps values, with log
-ratios. Version 3 keeps the five figures of each point, and how far each series was judged.
+ratios. Version 3 keeps the five figures of each point, and how far each series was judged. Version 4 keeps whether a
+commit computes the same as its control.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _COPIES: Final = (
         "INSERT INTO points SELECT number, commit_id, round, benchmark, title, device, control, metric, '',"
         " CASE higher_is_better WHEN 1 THEN 'higher' ELSE 'lower' END, verdict, log_ratio,"
         " CASE WHEN error IS NULL THEN log_ratio ELSE low END, CASE WHEN error IS NULL THEN log_ratio ELSE high END,"
-        " error, pairs, result, '[]' FROM old_points"
+        " error, pairs, result, '[]', NULL FROM old_points"
     ),
 )
 
@@ -50,6 +51,8 @@ _FROM_VERSION_2: Final = (
         " number INTEGER NOT NULL, progress TEXT NOT NULL, PRIMARY KEY (benchmark, device, metric)) STRICT"
     ),
 )
+
+_FROM_VERSION_3: Final = ("ALTER TABLE points ADD COLUMN outputs TEXT",)
 
 _FACTS: Final[Mapping[str, type[Value]]] = {
     "Doing": CurrentActivity,
@@ -68,8 +71,8 @@ def migrate(database: Database) -> None:
     Raises:
         EnvironmentProblem: Something in it is not what version 1 wrote.
     """
-    if database.version() > 1:
-        for statement in _FROM_VERSION_2:
+    if (version := database.version()) > 1:
+        for statement in (*(_FROM_VERSION_2 if version == 2 else ()), *_FROM_VERSION_3):
             database.change(statement)
         database.change(f"PRAGMA user_version = {VERSION}")
         return

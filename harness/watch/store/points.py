@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, Json
 from harness.core.comparison import Verdict
 from harness.core.device import ON_PROCESSOR
 from harness.core.effect import Effect
+from harness.core.evaluation import OutputVerdict
 from harness.core.metric import Direction, MetricInfo
 from harness.core.series import FigureEffect, Series, SeriesKey, SeriesPoint
 from harness.watch.store.commits import BacklogEntry, CommitStatus
@@ -43,6 +44,7 @@ class _Row(BaseModel):
     pairs: Annotated[int, Field(ge=0)]
     result: str
     figures: Json[tuple[tuple[float, float | None], ...]]
+    outputs: OutputVerdict | None
 
     def point(self) -> SeriesPoint:
         measured = MetricInfo(name=self.metric, unit=self.unit, direction=self.direction)
@@ -65,6 +67,7 @@ class _Row(BaseModel):
             pairs=self.pairs,
             result=self.result,
             figures=tuple(FigureEffect(log_ratio=ratio, standard_error=error) for ratio, error in self.figures),
+            outputs=self.outputs,
         )
 
 
@@ -110,6 +113,7 @@ class PointTable:
             "pairs": point.pairs,
             "result": point.result,
             "figures": json.dumps([(figure.log_ratio, figure.standard_error) for figure in point.figures]),
+            "outputs": point.outputs,
         }
         marks = ", ".join("?" * len(values))
         statement = f"INSERT OR REPLACE INTO points ({', '.join(values)}) VALUES ({marks})"  # noqa: S608 - ours
