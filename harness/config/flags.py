@@ -326,7 +326,7 @@ UNSUPPORTED_FLAGS = {
 _COMMAND_FLAGS: Final = frozenset(
     {
         *("--action", "--alarm", "--by", "--closed", "--reason"),
-        *("--each", "--minutes"),
+        *("--data", "--each", "--examples", "--layers", "--minutes"),
         *("--bad", "--benchmark", "--calibration", "--exec-dir", "--files", "--flush", "--from", "--good"),
         *("--json", "--keep-mib", "--model", "--output", "-o", "--path", "--prune", "--recipe", "--seed", "--state"),
         *("--unused-days", "--help", "-h", "--version", "-V", "--against", "--export", "--samples", "--section"),

@@ -42,10 +42,12 @@ def smallest(machine: Machine) -> float:
     return change
 
 
+@pytest.mark.slow
 def test_a_noisier_machine_shows_only_larger_changes() -> None:
     assert smallest(QUIET) < smallest(BURSTY) < smallest(CROWDED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", [QUIET, BURSTY], ids=lambda machine: machine.name)
 def test_programs_that_are_really_slower_by_the_smallest_change_are_found(machine: Machine) -> None:
     """Independent noise, and a change that was simulated and not imposed on a recording."""
@@ -55,6 +57,7 @@ def test_programs_that_are_really_slower_by_the_smallest_change_are_found(machin
     assert found >= 0.8 * TRIALS
 
 
+@pytest.mark.slow
 def test_the_estimate_from_a_recording_predicts_really_slower_binaries() -> None:
     """The recordings are of one machine, of equal binaries and of one that really takes 1 % longer."""
     estimated = check(recorded(0, "busy").pairs()).smallest_change
@@ -66,6 +69,7 @@ def test_the_estimate_from_a_recording_predicts_really_slower_binaries() -> None
     assert found >= 0.9 * len(windows)
 
 
+@pytest.mark.slow
 def test_equal_programs_are_rarely_told_apart() -> None:
     checked = check(simulated_pairs(QUIET, Change(), 5, 600))
     assert checked.told_apart.count == 0
@@ -76,6 +80,7 @@ def test_equal_programs_are_rarely_told_apart() -> None:
     assert conclude(sensitivity_of(checked)).is_good
 
 
+@pytest.mark.slow
 def test_sides_that_differ_systematically_are_told_apart_although_tossed_sides_are_not() -> None:
     checked = check(simulated_pairs(QUIET, Change(every=0.02), 5, 300))
     assert checked.verdict is Verdict.REGRESSION
@@ -105,6 +110,7 @@ def test_a_coarse_clock_shows_no_change_below_its_step() -> None:
     assert checked.smallest_change >= checked.clock_step
 
 
+@pytest.mark.slow
 def test_a_lower_throughput_is_the_change_that_is_imposed() -> None:
     pairs = [
         pair.model_copy(
