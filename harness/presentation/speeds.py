@@ -125,12 +125,12 @@ def _describe_leaders(field: str, ranked: Sequence[_Rival], first: Result) -> Li
     leaders = _leaders(ranked)
     names = _join([rival.name for rival in leaders])
     leading = {rival.result.uid for rival in leaders}
-    others = [rival for rival in ranked if rival.result.uid not in leading]
-    if not others:
+    slower = [rival for rival in ranked if rival.result.uid not in leading]
+    if not slower:
         return Line.of(f"{field}: ", *names, " cannot be told apart here")
     parts: list[str | Span] = [f"fastest of {field}: ", *names]
     parts += [", which cannot be told apart here; ", leaders[0].name, " is "] if len(leaders) > 1 else [", "]
-    compared = [others[0], *(rival for rival in others[1:] if rival.result is first)]
+    compared = [slower[0], *(rival for rival in slower[1:] if rival.result is first)]
     for number, rival in enumerate(compared):
         lead = format_factors(*leaders[0].lead_over(rival))
         parts += [" and " if number else "", f"{lead} as fast as ", rival.name]

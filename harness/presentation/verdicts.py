@@ -90,11 +90,11 @@ def separate_comparisons(results: Sequence[Result]) -> tuple[list[Result], list[
     """
     comparing = any(result.comparison is not None for result in results)
     compared: list[Result] = []
-    others: list[Result] = []
+    measured: list[Result] = []
     for result in results:
         belongs = result.comparison is not None or (comparing and not result.ok)
-        (compared if belongs else others).append(result)
-    return sort_by_severity(compared), others
+        (compared if belongs else measured).append(result)
+    return sort_by_severity(compared), measured
 
 
 def sort_by_severity(results: Sequence[Result]) -> list[Result]:

@@ -45,5 +45,5 @@ def pad_environment(commands: Sequence[Command], length: int) -> tuple[Command, 
 
 def separate_padding(env: Mapping[str, str]) -> tuple[dict[str, str], int | None]:
     """Return the other variables, and the length of the padding; None where there is none."""
-    others = {name: value for name, value in env.items() if name != VARIABLE}
-    return others, len(env[VARIABLE]) if VARIABLE in env else None
+    variables = {name: value for name, value in env.items() if name != VARIABLE}
+    return variables, len(env[VARIABLE]) if VARIABLE in env else None

@@ -96,7 +96,9 @@ def commits_between_are_in_order(case: SourceCase, folder: Path) -> None:
     between = list(source.between(oldest, newest))
     expect(oldest not in between, "the older commit is among the commits between")
     expect(between[-1:] == [newest], "the newer commit is not the last of the commits between")
-    expect([one for one in between if one in commits] == commits[1:], "commits between are not the oldest first")
+    expect(
+        [commit for commit in between if commit in commits] == commits[1:], "commits between are not the oldest first"
+    )
     expect(not source.between(newest, newest), "there are commits between a commit and itself")
     try:
         source.between(newest, oldest)

@@ -338,11 +338,11 @@ def select_candidates(report: AlarmReport) -> CandidateSelection:
     ends = {commit for culprit in report.alarm.culprits for commit in (culprit.commits[0], culprit.commits[-1])}
     selected = _likeliest(candidates) if is_searched else _outermost(candidates)
     selected |= {number for number, candidate in enumerate(candidates) if candidate.commit.id in ends}
-    others = [candidate.probability or 0.0 for number, candidate in enumerate(candidates) if number not in selected]
+    left_out = [candidate.probability or 0.0 for number, candidate in enumerate(candidates) if number not in selected]
     return CandidateSelection(
         shown=tuple(candidates[number] for number in sorted(selected)),
-        left_out=len(others),
-        probability=min(1.0, sum(others)) if is_searched else None,
+        left_out=len(left_out),
+        probability=min(1.0, sum(left_out)) if is_searched else None,
     )
 
 

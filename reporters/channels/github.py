@@ -94,9 +94,9 @@ class GitHubRepository:
         """
         mark = "&" if "?" in path else "?"
         for number in range(1, _MOST_PAGES + 1):
-            found = parse(kind, self.send("GET", f"{path}{mark}per_page={_PAGE}&page={number}"))
-            yield from found
-            if len(found) < _PAGE:
+            entries = parse(kind, self.send("GET", f"{path}{mark}per_page={_PAGE}&page={number}"))
+            yield from entries
+            if len(entries) < _PAGE:
                 return
         raise DeliveryFailed(f"{path.partition('?')[0]} of {self.name} has more pages than are read")
 

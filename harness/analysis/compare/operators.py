@@ -102,8 +102,8 @@ def update_operator_notes(
     notes: Iterable[Note], operators: Sequence[OperatorComparison], verdict: Verdict, parameters: Parameters
 ) -> tuple[Note, ...]:
     """Return the notes of a comparison whose operators were decided again."""
-    others = tuple(note for note in notes if note.code != _UNPROVEN)
-    return (*others, *_unproven_note(operators, verdict, parameters))
+    kept = tuple(note for note in notes if note.code != _UNPROVEN)
+    return (*kept, *_unproven_note(operators, verdict, parameters))
 
 
 def _gather(name: str, pairs: Sequence[OperatorMedians]) -> OperatorComparison:

@@ -116,7 +116,7 @@ def recompute(comparison: Comparison, parameters: Parameters | None = None, *, d
     test.update_overhead(max(0.0, comparison.seconds - math.fsum(pair.seconds for pair in comparison.pairs)))
     conclusion, pairs = withhold_no_change(draw_conclusion(test), doubt), comparison.pairs[: test.pairs]
     operators = decide_operators(restrict_to_pairs(comparison.operators, {pair.index for pair in pairs}), chosen)
-    others = [note for note in comparison.notes if note.code not in _CONCLUDED]
+    kept = [note for note in comparison.notes if note.code not in _CONCLUDED]
     return comparison.model_copy(
         update={
             "parameters": chosen,
@@ -129,6 +129,6 @@ def recompute(comparison: Comparison, parameters: Parameters | None = None, *, d
             "evidence": conclusion.evidence,
             "figure": conclusion.figure,
             "operators": operators,
-            "notes": (*update_operator_notes(others, operators, conclusion.verdict, chosen), *conclusion.notes),
+            "notes": (*update_operator_notes(kept, operators, conclusion.verdict, chosen), *conclusion.notes),
         }
     )

@@ -109,9 +109,9 @@ class MergeSearch:
         lines = list(self._lines(self.source, before, parents, shared))
         if not lines:
             return None
-        inner = [found for line in lines for found in self._search(culprit, merge, line, shared)]
-        if inner:
-            return [found.model_copy(update={"merges": (merge.id, *found.merges)}) for found in inner]
+        culprits = [inner for line in lines for inner in self._search(culprit, merge, line, shared)]
+        if culprits:
+            return [inner.model_copy(update={"merges": (merge.id, *inner.merges)}) for inner in culprits]
         return (culprit,)
 
     def _lines(
@@ -163,14 +163,14 @@ class MergeSearch:
         ]
         listed = result.culprits if self.lists_all and explaining else explaining
         inside = [(candidate, self._descend(candidate, by_id, shared)) for candidate in listed]
-        found = [inner for _, culprits in inside for inner in culprits or ()]
+        innermost = [inner for _, culprits in inside for inner in culprits or ()]
         taken_over = [by_id[candidate.commits[-1]].short for candidate, culprits in inside if culprits is None]
-        names = ", ".join(short_id(commit) for inner in found for commit in inner.commits)
-        remark = f"found {names}" if found else "none of them makes a quarter of the change"
+        names = ", ".join(short_id(commit) for inner in innermost for commit in inner.commits)
+        remark = f"found {names}" if innermost else "none of them makes a quarter of the change"
         if taken_over:
             remark += f", as {', '.join(taken_over)} only brought what the line before {merge.short} has"
         self.remarks.insert(place, f"{about}: {remark} ({result.reason})")
-        return found
+        return innermost
 
 
 def _contains(source: MergingSource, commit: Commit, ancestor: Commit) -> bool:

@@ -96,9 +96,9 @@ class _Earlier:
 
     def earlier_than(self, result: Result) -> Result | None:
         """Return the newest result of the benchmark; of a folder that was named also one of another device."""
-        found = self._find_in_tree(result) if self._given is None else self._find_given(result, self._given)
-        self.has_any = self.has_any or found is not None
-        return found
+        earlier = self._find_in_tree(result) if self._given is None else self._find_given(result, self._given)
+        self.has_any = self.has_any or earlier is not None
+        return earlier
 
     def _find_in_tree(self, result: Result) -> Result | None:
         device = result.device.identity if result.device is not None else None

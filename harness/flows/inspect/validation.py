@@ -26,8 +26,8 @@ def describe_files(paths: Sequence[Path], settings: Settings) -> ValidationDocum
         UsageError: There is none.
     """
     named = [path for path in paths if not path.is_dir()]
-    found = [(file,) for file in find_specifications([path for path in paths if path.is_dir()])]
-    groups = ([tuple(named)] if named else []) + found
+    below = [(file,) for file in find_specifications([path for path in paths if path.is_dir()])]
+    groups = ([tuple(named)] if named else []) + below
     if not groups:
         raise UsageError(f"no specification in {', '.join(map(str, paths))}", hint="harness validate FILE... or FOLDER")
     documents = [_describe(files, settings) for files in groups]
