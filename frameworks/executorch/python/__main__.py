@@ -11,11 +11,14 @@ if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[3])
 
 from frameworks.executorch.python.machine import die_with_parent
+
+if __name__ == "__main__":
+    die_with_parent()  # before everything that takes time: a parent that ends earlier is not noticed
+
 from frameworks.executorch.python.runner import main
 
 if not __package__:
     del sys.path[0]
 
 if __name__ == "__main__":
-    die_with_parent()
     raise SystemExit(main(sys.argv[1:]))
