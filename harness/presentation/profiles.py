@@ -138,6 +138,13 @@ def summarise_profile(report: ProfileReport) -> Iterator[str]:
         yield f"which nodes {len(untold)} of the operators {verb} cannot be told: their delegates do not report it"
 
 
+def list_doubts(report: ProfileReport) -> tuple[str, ...]:
+    """Return what speaks against the figures of either pass, each reason once."""
+    results = [result for result in (report.untraced, report.result) if result is not None]
+    reasons = (f"! {make_printable(note.message)}" for result in results for note in result.notes if not note.trust)
+    return tuple(dict.fromkeys(reasons))
+
+
 def _overlap(first: Metric, second: Metric) -> bool:
     """Return whether the intervals of both medians have a value in common; False where one has none."""
     if first.interval is None or second.interval is None:

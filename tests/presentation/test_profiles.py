@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from harness.core.note import Note
 from harness.core.program_graph import GraphNode, OperatorIdentity, SourceLine
 from harness.core.result import Result
 from harness.presentation.profiles import (
     build_kinds_table,
     build_operators_table,
     describe_profile,
+    list_doubts,
     summarise_profile,
 )
 from harness.presentation.tables import Column
@@ -88,6 +90,15 @@ def test_the_cost_of_tracing_what_is_delegated_and_what_cannot_be_told_are_state
         "of the operators' time: 60.0 % in XnnpackBackend, 40.0 % not delegated",
         "which nodes 1 of the operators executes cannot be told: their delegates do not report it",
     ]
+
+
+def test_what_speaks_against_either_pass_is_shown_once() -> None:
+    noisy = Note(code="crowded", message="other programs used the CPU", trust=False)
+    remark = Note(code="libc", message="another C library")
+    passes = (each.model_copy(update={"notes": (noisy, remark)}) for each in (profiled(), untraced()))
+    report = describe_profile(*passes)
+    assert report is not None
+    assert list_doubts(report) == ("! other programs used the CPU",)
 
 
 def test_without_identities_nothing_is_said_of_modules_or_delegates() -> None:

@@ -25,6 +25,7 @@ from harness.presentation.profiles import (
     build_kinds_table,
     build_operators_table,
     describe_profile,
+    list_doubts,
     summarise_profile,
 )
 from harness.presentation.text import Line, Span, Tone, make_printable
@@ -112,6 +113,8 @@ def _show_report(report: ProfileReport, console: Console, *, verbose: bool) -> N
         print_output(fit_table(build_operators_table(report), widen(console)), console)
     for sentence in summarise_profile(report):
         print_output(style_line(Line.of(Span(sentence, Tone.MUTED))), console)
+    for doubt in list_doubts(report):
+        print_output(style_line(Line.of(Span(doubt, Tone.WARNING))), console)
     print_output(Text(), console)
 
 
