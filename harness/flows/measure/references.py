@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Final
 
 from harness.config.settings import Settings
-from harness.core.benchmark import Benchmark, Export
+from harness.core.benchmark import Benchmark, Export, Input
+from harness.core.cached_files import CachedFile
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 from harness.core.evaluation import LayerGaps
-from harness.core.examples import Split
+from harness.core.examples import DTYPES, Split
 from harness.core.measurement import References
 from harness.core.protocols import Exporter, Framework, Progress
 from harness.core.result import Outcome
 from harness.flows.measure.example_sets import CalibrationExamples, prepare_examples
-from harness.flows.measure.plan import Failure, Plan, PreparedReferences
+from harness.flows.measure.plan import Failure, Files, Plan, PreparedReferences, file_key
 from harness.models.references import ReferenceCache
 
 ACCURACY: Final = "accuracy"
@@ -31,7 +32,7 @@ def is_evaluated(benchmark: Benchmark) -> bool:
 
 
 def prepare_references(
-    plan: Plan, settings: Settings, progress: Progress, kept_outputs: Path | None = None
+    plan: Plan, files: Files, settings: Settings, progress: Progress, kept_outputs: Path | None = None
 ) -> PreparedReferences:
     """Make the examples of every benchmark whose outputs are evaluated, and what they are compared with.
 
@@ -39,6 +40,7 @@ def prepare_references(
 
     Args:
         plan: What to measure where.
+        files: Its files; an exported one tells the inputs of a benchmark that names none.
         settings: Where the cache is.
         progress: Shows what happens.
         kept_outputs: Folder to keep the outputs of the only evaluated benchmark in; None keeps none.
@@ -48,7 +50,7 @@ def prepare_references(
         if is_evaluated(benchmark) and benchmark.digest not in prepared:
             framework = plan.frameworks[benchmark.framework]
             try:
-                references = _prepare(benchmark, framework, settings, progress)
+                references = _prepare(_with_inputs(benchmark, files), framework, settings, progress)
                 prepared[benchmark.digest] = replace(references, kept_outputs=kept_outputs)
             except (BenchmarkFailed, EnvironmentProblem) as error:
                 progress.warn(f"✗ {benchmark.title}: {error.message}")
@@ -88,6 +90,18 @@ def _prepare(benchmark: Benchmark, framework: Framework, settings: Settings, pro
             export, framework, examples=examples, examples_digest=digest, calibration=calibration, progress=progress
         )
     return References(examples, stages, gaps)
+
+
+def _with_inputs(benchmark: Benchmark, files: Files) -> Benchmark:
+    """Return a benchmark with inputs: those of its exported program, where its test names none."""
+    if benchmark.inputs:
+        return benchmark
+    exported = (files.get(file_key(file, benchmark)) for file in benchmark.files if file.export is not None)
+    reports = (file.report for file in exported if isinstance(file, CachedFile) and file.report is not None)
+    tensors = next((report.inputs for report in reports if report.inputs), ())
+    names = {dtype: name for name, dtype in DTYPES.items()}
+    inputs = (Input(name=item.name, shape=item.shape, dtype=names.get(item.dtype, item.dtype)) for item in tensors)
+    return benchmark.model_copy(update={"inputs": tuple(inputs)})
 
 
 def _find_export(benchmark: Benchmark) -> Export | None:

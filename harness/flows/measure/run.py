@@ -60,7 +60,7 @@ def run(
         given = fetch_given(plan, settings, progress)
         builds = build(plan.keep_possible(given), settings, progress, side)
         files = export(plan, given, [builds], settings, progress)
-        references = prepare_references(plan.keep_possible(files), settings, progress, kept_outputs)
+        references = prepare_references(plan.keep_possible(files), files, settings, progress, kept_outputs)
         jobs = make_jobs(plan, builds, files, references)
         devices = measure_all(plan, jobs, settings=settings, reporting=reporting, progress=progress)
     except KeyboardInterrupt as interruption:
