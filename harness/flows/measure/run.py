@@ -10,7 +10,7 @@ from pathlib import Path
 from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.errors import ExitCode, most_severe
-from harness.core.protocols import Progress, Reporter, app_suffix
+from harness.core.protocols import Progress, Reporter, app_suffix, is_local
 from harness.core.reproduction import Reproduction
 from harness.core.result import Result
 from harness.flows.measure.example_sets import open_model_cache
@@ -62,6 +62,10 @@ def run(
         files = export(plan, given, [builds], settings, progress)
         references = prepare_references(plan.keep_possible(files), files, settings, progress, kept_outputs)
         jobs = make_jobs(plan, builds, files, references)
+        if references and not is_local(plan.platform):
+            from harness.flows.measure.host_outputs import add_host_outputs  # noqa: PLC0415 - only evaluations need it
+
+            jobs = add_host_outputs(jobs, plan, settings, progress)
         devices = measure_all(plan, jobs, settings=settings, reporting=reporting, progress=progress)
     except KeyboardInterrupt as interruption:
         interruption.add_note(reporting.describe_kept())
