@@ -196,8 +196,9 @@ def list_lines(results: Sequence[Result]) -> Iterator[Line]:
 
 def _list_outputs(comparison: Comparison, outputs: OutputComparison, label: str) -> Iterator[Line]:
     """Yield what a reader must know of the outputs: nothing where they are identical."""
-    if comparison.has_different_outputs and not comparison.is_withheld_improvement:  # whose reason has said so
-        yield format_remark(Span(DIFFERENT_MARK, Tone.BAD), label, describe_outputs(outputs))
+    if comparison.has_different_outputs:
+        if not comparison.is_withheld_improvement:  # whose reason has said so
+            yield format_remark(Span(DIFFERENT_MARK, Tone.BAD), label, describe_outputs(outputs))
     elif outputs.verdict is OutputVerdict.WITHIN_TOLERANCE or outputs.reason:
         yield format_remark(Span("·", Tone.MUTED), label, describe_outputs(outputs))
 

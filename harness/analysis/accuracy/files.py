@@ -48,7 +48,6 @@ def compare_files(
         reason=f"{name} differs from byte {place} on{length}",
         examples=1,
         differing_examples=1,
-        first_difference=f"{name}, byte {place}",
     )
 
 

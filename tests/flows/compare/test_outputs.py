@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from frameworks.generic.framework import Generic
 from harness.core.benchmark import Benchmark, OutputFile
@@ -18,6 +19,7 @@ from harness.core.errors import ExitCode
 from harness.core.evaluation import OutputVerdict
 from harness.core.protocols import Progress
 from harness.core.result import Result
+from harness.flows.compare.reevaluate import reevaluate
 from harness.flows.measure.plan import Plan, assign
 from harness.presentation.comparison_table import build_row, describe_sides, list_lines
 from harness.presentation.explanations import explain_verdict
@@ -239,3 +241,20 @@ def test_an_interrupted_comparison_remembers_its_outputs(tmp_path: Path) -> None
     comparison = comparison_of(resumed.recorder.results)
     assert comparison.has_different_outputs
     assert len(trace) == 2 + 2 * (len(comparison.pairs) - 4)  # the control was not launched again for its outputs
+
+
+def test_a_stored_comparison_that_is_judged_again_keeps_what_is_known_of_its_outputs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, _, _ = compare(tmp_path, by_side(b"right", b"wrong"), [writing("better-on-A")])
+    assert reevaluate(run.results, {"margin": 0.02}, Console(width=200)) is ExitCode.UNDECIDED
+    shown = capsys.readouterr().out
+    assert "undecided, outputs differ" in shown
+    assert shown.count("compute different outputs") == 1
+
+
+def test_a_stored_comparison_of_a_harness_that_did_not_look_stays_an_improvement(tmp_path: Path) -> None:
+    _, results, _ = compare(tmp_path, SAME_BYTES, [writing("better-on-A")])
+    stored = comparison_of(results).model_dump(mode="json", exclude={"outputs"})
+    assert Comparison.model_validate(stored).outputs is None
+    assert Comparison.model_validate(stored).effective_verdict is Verdict.IMPROVEMENT
