@@ -217,10 +217,10 @@ def _specify(
         inputs[name] = {"shape": list(column[0].shape), "type": _DTYPES[dtype]}
         np.save(path, np.stack([part.numpy() for part in column]))
         paths[name] = str(path)
-    data: dict[str, Any] = {"provider": "files", "path": paths}
+    options: dict[str, Any] = {"path": paths}
     if labels is not None:
         np.save(folder / "labels.npy", np.asarray(labels, dtype=np.int64))
-        data["labels"] = str(folder / "labels.npy")
+        options["labels"] = str(folder / "labels.npy")
     digest = hashlib.sha256(program.read_bytes()).hexdigest()[:12]
     export = {"definition": _DEFINITION, "recipe": recipe, "options": {"path": os.fspath(program)}}
     return {
@@ -235,7 +235,7 @@ def _specify(
                 "metric": "delay",
                 "identifier": recipe.rpartition(":")[2],
                 "inputs": inputs,
-                "data": data,
+                "data": {"provider": "files", "options": options},
                 "warmup": 10,
                 "iter": 50,
                 "repeat": 3,
