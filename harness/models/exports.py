@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -22,6 +23,10 @@ from harness.models.fingerprints import (
     write_fingerprint,
 )
 from harness.models.layout import EXPORT_REPORT, CachePlace, ExportPlace
+
+
+_LOG: Final = ".log"
+"""Suffix of what exporters write about a failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,8 @@ def make(
 ) -> Exported:
     """Export, and replace an export that is there. The caller holds the lock of the place.
 
-    A failed export leaves the cache as it was; a killed one leaves a hidden folder that the next one removes.
+    A failed export leaves nothing in the cache but its log, in a hidden folder that the next one removes; so does a
+    killed one with all that it wrote.
 
     Raises:
         ExportFailed: There is no program, or another one than its report says.
@@ -77,7 +83,7 @@ def make(
             report.write_text(exported.report.model_dump_json(indent=2) + "\n", encoding="utf-8")
             _publish(place)
     finally:
-        shutil.rmtree(place.partial, ignore_errors=True)
+        _discard_all_but_logs(place.partial)
     return exported
 
 
@@ -118,6 +124,14 @@ def _publish(place: ExportPlace) -> None:
         place.folder.rename(place.old)
     place.partial.rename(place.folder)
     shutil.rmtree(place.old, ignore_errors=True)
+
+
+def _discard_all_but_logs(folder: Path) -> None:
+    """Remove what a failed export wrote; the message of its failure names the log, which stays."""
+    for path in (path for path in folder.rglob("*") if path.is_file() and path.suffix != _LOG):
+        path.unlink(missing_ok=True)
+    if not any(path.is_file() for path in folder.rglob("*")):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _clear(place: ExportPlace) -> None:

@@ -30,6 +30,7 @@ class StubExporter:
     failing: bool = False
     reports_wrong_md5: bool = False
     writes_program: bool = True
+    writes_log: bool = False
 
     def fingerprint(self, export: Export) -> Mapping[str, str]:
         return {"exporter": self.version}
@@ -41,6 +42,8 @@ class StubExporter:
             destination.write_bytes(content)
             destination.with_name(destination.name + ".graph.txt").write_text("graph")
         if self.failing:
+            if self.writes_log:
+                destination.with_name(destination.name + ".log").write_text("what went wrong")
             raise ExportFailed("the exporter is broken", hint="mend it")
         progress.update(completed=1)
         digest = "0" * 32 if self.reports_wrong_md5 else hashlib.md5(content).hexdigest()
@@ -145,6 +148,19 @@ def test_a_failed_export_leaves_nothing(fetch: Fetch, exporter: StubExporter, ca
     with pytest.raises(ExportFailed, match="the exporter is broken"):
         fetch(exported_file())
     assert folders(cache) == []
+
+
+def test_the_log_of_a_failed_export_stays_until_the_next(
+    fetch: Fetch, exporter: StubExporter, cache: ModelCache
+) -> None:
+    exporter.failing = exporter.writes_log = True
+    with pytest.raises(ExportFailed):
+        fetch(exported_file())
+    (folder,) = folders(cache)
+    assert [path.name for path in folder.iterdir()] == ["mv2.pte.log"]
+    exporter.failing = False
+    made = fetch(exported_file()).path.parent
+    assert folders(cache) == [made]
 
 
 def test_a_failed_forced_export_keeps_the_old_program(
