@@ -24,7 +24,6 @@ from harness.models.fingerprints import (
 )
 from harness.models.layout import EXPORT_REPORT, CachePlace, ExportPlace
 
-
 _LOG: Final = ".log"
 """Suffix of what exporters write about a failure."""
 

@@ -15,7 +15,7 @@ from adbutils import AdbClient, AdbError
 
 from harness import shell
 from harness.core.command import Command
-from harness.core.errors import EnvironmentProblem, UsageError
+from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
 from platforms.android.link.errors import map_errors
 from platforms.android.link.protocol import ANSWER_S, Connection, never_stop
 from platforms.android.link.states import ABSENT
@@ -88,9 +88,17 @@ class AdbServer:
     def list_phones(self) -> Sequence[ListedPhone]:
         """List everything that the server sees, usable or not.
 
+        A server that ends while it is asked is started again, once: a list may be asked for twice.
+
         Raises:
             EnvironmentProblem: There is no server.
         """
+        try:
+            return self._list_phones()
+        except DeviceLost:
+            return self._list_phones()
+
+    def _list_phones(self) -> Sequence[ListedPhone]:
         self.start()
         doing = "it was asked for its devices"
         with self._mapped(doing), contextlib.closing(self._connect(never_stop)) as connection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -113,6 +114,23 @@ def test_a_server_that_was_killed_is_started_again(broken_lab: PhoneLab) -> None
         wait_until(lambda: answers(phone))  # a new server may see it come and go before it stays
     finally:
         broken_lab.kill_server()
+
+
+def test_a_server_that_ends_while_it_is_asked_is_asked_again() -> None:
+    """As one that was killed does: the port still answers, and the conversation breaks."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            for reply in (None, None, None, b"OKAY0000"):  # a look whether it is there comes before each request
+                connection, _ = listening.accept()
+                with connection:
+                    if reply is not None and connection.recv(16):
+                        connection.sendall(reply)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        assert AdbServer(f"127.0.0.1:{listening.getsockname()[1]}").list_phones() == ()
+        thread.join()
 
 
 def test_a_server_elsewhere_is_not_started() -> None:
