@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
+from harness.core.evaluation import LayerGap
+from harness.core.examples import Stage
 from harness.core.metric import main_metric
 from harness.core.note import Note
 from harness.core.result import Result
@@ -191,14 +193,15 @@ def _describe_evaluations(results: Sequence[Result]) -> _Evaluations | None:
 
 
 def _draw_layers(results: Sequence[Result]) -> Iterator[Picture]:
-    """Draw the gaps of each stage of each result."""
-    for number, result in enumerate(results):
-        layers = result.evaluation.layers if result.evaluation is not None else ()
-        for stage in dict.fromkeys(layer.stage for layer in layers):
-            title = f"{result.benchmark.identifier}: layers of the {stage} stage"
-            gaps = [layer for layer in layers if layer.stage is stage]
-            if picture := draw_layers(gaps, f"layers{number}-{stage}", title):
-                yield picture
+    """Draw the gaps of each stage of each model, with a line for each of its programs."""
+    gaps: dict[tuple[str, Stage], dict[str, list[LayerGap]]] = {}
+    for result in results:
+        for layer in result.evaluation.layers if result.evaluation is not None else ():
+            programs = gaps.setdefault((result.benchmark.model, layer.stage), {})
+            programs.setdefault(result.benchmark.identifier, []).append(layer)
+    for number, ((model, stage), programs) in enumerate(gaps.items()):
+        if picture := draw_layers(programs, f"layers{number}", f"{model}: layers of the {stage} stage"):
+            yield picture
 
 
 def _comparison_table(section: ComparisonSection) -> PageTable:

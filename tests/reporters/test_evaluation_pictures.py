@@ -43,8 +43,20 @@ def test_a_single_program_and_identical_outputs_make_no_picture() -> None:
 
 def test_the_layers_after_which_most_is_lost_are_named() -> None:
     gaps = [layer("a", 60.0), layer("b", 58.0), layer("c", 20.0, module="features.3"), layer("d", 30.0)]
-    picture = draw_layers(gaps, "l", "q8")
+    picture = draw_layers({"q8": gaps}, "l", "layers")
     assert picture is not None
-    assert picture.description.startswith("Largest losses: c: 20 dB, convolution, features.3; b")
-    assert "features.3" in {mark.text for mark in picture.marks if isinstance(mark, Label)}
-    assert draw_layers(gaps[:1], "l", "q8") is None
+    assert picture.description.startswith("Largest losses: q8: c: 20 dB, convolution, features.3; q8: b")
+    assert {"features.3", "q8"} <= {mark.text for mark in picture.marks if isinstance(mark, Label)}
+    assert draw_layers({"q8": gaps[:1]}, "l", "layers") is None
+
+
+def test_layers_of_one_name_lie_above_each_other_also_where_a_program_stores_fewer() -> None:
+    full = [layer("a", 60.0), layer("b", 58.0), layer("c", 50.0), layer("d", 30.0)]
+    fused = [layer("a", 55.0), layer("x", 54.0), layer("c", 53.0), layer("d", 52.0)]
+    picture = draw_layers({"full": full, "fused": fused[:1] + fused[2:]}, "l", "layers")
+    assert picture is not None
+    dots = [mark for mark in picture.marks if isinstance(mark, Dot) and mark.kind == "center"]
+    places = {title: [dot.x for dot in dots if dot.title.startswith(f"{title}:")] for title in "abcd"}
+    assert all(len(set(xs)) == 1 for xs in places.values())
+    assert [len(xs) for xs in places.values()] == [2, 1, 2, 2]
+    assert sorted(xs[0] for xs in places.values()) == [xs[0] for xs in places.values()]

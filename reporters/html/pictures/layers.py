@@ -1,54 +1,91 @@
-"""Gaps of layers in the order of execution: where the outputs of a lowered model leave those of its origin."""
+"""Gaps of layers in the order of execution: where the outputs of lowered models leave those of their origin."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from harness.core.evaluation import LayerGap
 from harness.presentation.numbers import format_number
 from harness.presentation.text import make_printable
 from reporters.document.axis import fit_axis
-from reporters.document.picture import Dot, Label, Mark, Path, Picture, draw_grid
+from reporters.document.picture import CHARACTER, Dot, Label, Mark, Path, Picture, draw_grid
 
-WIDTH, HEIGHT = 640, 300
-LEFT, RIGHT, TOP, BOTTOM = 64, 16, 30, 34
-_NAMED: Final = 3
-"""Layers that are named: those after which the most is lost."""
+WIDTH, HEIGHT = 640, 320
+LEFT, RIGHT, TOP, BOTTOM = 64, 16, 44, 34
+_NAMED: Final = 2
+"""Layers of each program that are named: those after which the most is lost."""
+_KINDS: Final = ("course", "trace", "course dashed", "trace dashed")
+"""Classes of the lines, in the order of programs."""
+
+Trace = Sequence[tuple[LayerGap, float]]
 
 
-def draw_layers(layers: Sequence[LayerGap], name: str, title: str) -> Picture | None:
-    """Draw the signal-to-noise ratio after each layer; None for fewer than two that have one.
+def draw_layers(programs: Mapping[str, Sequence[LayerGap]], name: str, title: str) -> Picture | None:
+    """Draw the signal-to-noise ratio after each layer, a line for each program.
+
+    Layers of the same name are the same place of the model, also where one program stores fewer of them.
 
     Args:
-        layers: Gaps of one stage, in the order of execution.
+        programs: Gaps of one stage in the order of execution, by name of the program.
         name: Name of the picture, unique on its page.
-        title: Benchmark and stage.
+        title: Model and stage.
+
+    Returns:
+        None where no program has two layers with a ratio.
     """
-    shown = [(layer, layer.sqnr_db) for layer in layers if layer.sqnr_db is not None]
-    if len(shown) < 2:
+    traces = {program: _known(gaps) for program, gaps in programs.items()}
+    traces = {program: trace for program, trace in traces.items() if len(trace) > 1}
+    if not traces:
         return None
-    upwards = fit_axis([ratio for _, ratio in shown], HEIGHT - BOTTOM, TOP, padding=0.1)
-    along = fit_axis([0.0, len(shown) - 1.0], LEFT + 6, WIDTH - RIGHT)
-    places = [(along.place(float(number)), upwards.place(ratio)) for number, (_, ratio) in enumerate(shown)]
-    line = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+    places = _order([[layer.name for layer, _ in trace] for trace in traces.values()])
+    upwards = fit_axis((ratio for trace in traces.values() for _, ratio in trace), HEIGHT - BOTTOM, TOP, padding=0.1)
+    along = fit_axis([0.0, len(places) - 1.0], LEFT + 6, WIDTH - RIGHT)
     marks: list[Mark] = [
         *draw_grid(upwards, LEFT, WIDTH - RIGHT, unit="dB"),
         Label("SQNR after each layer", 4, 14, kind="name"),
         Label("first layer", LEFT, HEIGHT - 8),
         Label("last", WIDTH - RIGHT, HEIGHT - 8, "end"),
-        Path("course", f"M{line}"),
     ]
-    marks += [Dot("center", x, y, 2.6, _describe(layer)) for (layer, _), (x, y) in zip(shown, places, strict=True)]
-    for number in sorted(_find_losses([ratio for _, ratio in shown])[:_NAMED]):
-        layer, (x, y) = shown[number][0], places[number]
-        marks.append(Dot("doubtful center", x, y, 4.5, _describe(layer)))
-        text = make_printable(layer.module or layer.name)
-        marks.append(Label(text, x, min(y + 16, HEIGHT - BOTTOM - 2), "end" if x > WIDTH / 2 else "start", "name"))
-    described = "; ".join(
-        _describe(shown[number][0]) for number in _find_losses([ratio for _, ratio in shown])[:_NAMED]
-    )
-    return Picture(name, WIDTH, HEIGHT, title, f"Largest losses: {described}", marks)
+    described, key_x = [], float(LEFT)
+    for number, (program, trace) in enumerate(traces.items()):
+        kind = _KINDS[number % len(_KINDS)]
+        points = [(along.place(float(places[layer.name])), upwards.place(ratio)) for layer, ratio in trace]
+        line = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+        marks += [
+            Path(kind, f"M{line}"),
+            Path(kind, f"M{key_x:g} 30h18"),
+            Label(make_printable(program), key_x + 24, 34),
+        ]
+        key_x += 48 + CHARACTER * len(program)
+        marks += [Dot("center", x, y, 2.2, _describe(layer)) for (layer, _), (x, y) in zip(trace, points, strict=True)]
+        losses = _find_losses([ratio for _, ratio in trace])[:_NAMED]
+        for index in sorted(losses):
+            layer, (x, y) = trace[index][0], points[index]
+            marks.append(Dot("doubtful center", x, y, 4.5, _describe(layer)))
+            text = make_printable(layer.module or layer.name)
+            is_left = x + 8 + CHARACTER * len(text) > WIDTH
+            marks.append(Label(text, x - 8 if is_left else x + 8, y + 4, "end" if is_left else "start", "name"))
+        described += [f"{make_printable(program)}: {_describe(trace[index][0])}" for index in losses]
+    return Picture(name, WIDTH, HEIGHT, title, f"Largest losses: {'; '.join(described)}", marks)
+
+
+def _known(gaps: Sequence[LayerGap]) -> Trace:
+    return [(gap, gap.sqnr_db) for gap in gaps if gap.sqnr_db is not None]
+
+
+def _order(lists: Sequence[Sequence[str]]) -> dict[str, int]:
+    """Return the place of each name: in the order of the longest list, names of others behind those before them."""
+    names: list[str] = []
+    for known in sorted(lists, key=len, reverse=True):
+        place = 0
+        for name in known:
+            if name in names:
+                place = names.index(name) + 1
+            else:
+                names.insert(place, name)
+                place += 1
+    return {name: number for number, name in enumerate(names)}
 
 
 def _find_losses(ratios: Sequence[float]) -> list[int]:

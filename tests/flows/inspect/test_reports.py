@@ -108,7 +108,7 @@ def test_the_verbose_display_shows_how_to_measure_each_result_again(tmp_path: Pa
     assert shown.count(reproduction.line) == 1
     assert f"\n{reproduction.line}\n" in shown
     assert "unknown: its specification was a dictionary" in shown
-    assert "unknown: no flags name its runner" in shown
+    assert "unknown: nothing names its runner" in shown
 
 
 def test_a_line_of_the_simple_reporter_is_shown(tmp_path: Path) -> None:
