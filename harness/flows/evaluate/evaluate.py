@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from harness import plugins
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
 from harness.core.errors import ExitCode, UsageError
@@ -66,8 +67,10 @@ def evaluate(
         listeners: Receive each result, beside the reporters of the settings.
 
     Raises:
-        UsageError: No benchmark has an exported program, or specifications are wrong.
+        UsageError: No benchmark has an exported program, there is no such provider, or specifications are wrong.
     """
+    if request.provider is not None:
+        plugins.data_provider(request.provider, settings)  # a misspelt name is told before anything is exported
     loaded = load_benchmarks(settings) if benchmarks is None else benchmarks
     selected = select(loaded, settings.only, settings.skip, settings.benchmark_digest)
     evaluated = plan_evaluation(selected, request)

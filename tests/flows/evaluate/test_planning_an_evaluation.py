@@ -12,10 +12,11 @@ from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
 from harness.core.errors import UsageError
 from harness.core.examples import Stage
-from harness.flows.evaluate.evaluate import EvaluationRequest, plan_evaluation
+from harness.flows.evaluate.evaluate import EvaluationRequest, evaluate, plan_evaluation
 from harness.flows.measure.evaluation import plan_comparisons
 from harness.flows.measure.references import is_evaluated
 from harness.flows.measure.workload import load_benchmarks
+from harness.testing.progress import RecordedProgress
 
 MODEL: dict[str, Any] = {
     "name": "toy",
@@ -57,6 +58,14 @@ def test_a_specification_without_an_export_has_nothing_to_evaluate(tmp_path: Pat
     with pytest.raises(UsageError, match="nothing to evaluate") as caught:
         plan_evaluation(benchmarks(tmp_path, model, matrix={"backend": ["a"], "threads": [1]}), EvaluationRequest())
     assert "`export`" in str(caught.value.hint)
+
+
+def test_a_misspelt_provider_is_told_before_anything_is_exported(tmp_path: Path) -> None:
+    benchmarks(tmp_path)
+    settings = Settings(benchmark_file=(tmp_path / "spec.json",))
+    with pytest.raises(UsageError, match="digitz") as caught:
+        evaluate(EvaluationRequest(provider="digitz"), settings, RecordedProgress())
+    assert "digits" in str(caught.value.hint)
 
 
 def test_tests_of_accuracy_without_data_judge_themselves(tmp_path: Path) -> None:
