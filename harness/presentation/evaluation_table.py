@@ -160,12 +160,14 @@ def describe_accuracy_change(stage: StageEvaluation) -> str:
 
 
 def _describe_needs(results: Sequence[Result]) -> Iterator[Line]:
-    """Yield how many examples would tell one point of a change in accuracy, else of agreement, once for equal needs."""
-    needs = dict.fromkeys(
-        need for result in results if result.evaluation and (need := _describe_needed_examples(result.evaluation))
-    )
-    for need in needs:
-        yield Line.of(Span("· ", Tone.MUTED), need)
+    """Yield how many examples would tell one point of a change in accuracy, else of agreement, a line per figure."""
+    needs: dict[str, list[int]] = {}
+    for result in results:
+        if result.evaluation is not None and (need := _needed_examples(result.evaluation)) is not None:
+            needs.setdefault(need[0], []).append(need[1])
+    for heading, counts in needs.items():
+        counted = " to ".join(f"{count:,}" for count in dict.fromkeys((min(counts), max(counts))))
+        yield Line.of(Span("· ", Tone.MUTED), f"about {counted} examples would tell one point of {heading}")
 
 
 def _fold_notes(results: Sequence[Result]) -> Iterator[Line]:
@@ -258,17 +260,17 @@ def _layer_cells(layer: LayerGap) -> tuple[Span, ...]:
     return (*map(_cell, texts), *map(Span, figures))
 
 
-def _describe_needed_examples(evaluation: Evaluation) -> str:
-    """Return how many examples would tell one point, where there are fewer; empty where that does not apply."""
+def _needed_examples(evaluation: Evaluation) -> tuple[str, int] | None:
+    """Return a figure and how many examples would tell one point of it; None where there are enough, or none can."""
     stage = evaluation.measured or next((item for item in evaluation.stages if item.stage is not Stage.EAGER), None)
     if stage is None or stage.is_faulty:
-        return ""
+        return None
     for name, heading in _NEEDING.items():
         figure = stage.statistic(name)
         if figure is not None and figure.examples_for_a_point:
-            needed = f"about {figure.examples_for_a_point:,} examples would tell one point of {heading}"
-            return needed if figure.examples_for_a_point > figure.examples else ""
-    return ""
+            needed = figure.examples_for_a_point
+            return (heading, needed) if needed > figure.examples else None
+    return None
 
 
 def _cell(text: str) -> Span:

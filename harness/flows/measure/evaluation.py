@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.core.errors import BenchmarkFailed
 from harness.core.evaluation import DataInfo, Evaluation, StageEvaluation
 from harness.core.examples import ExampleManifest, Scores, Stage
 from harness.core.measurement import Job, Measurement, References
 from harness.core.protocols import Framework, Progress, Session
 from harness.core.result import Outcome
+from harness.flows.measure.example_types import fit_examples
 from harness.running.outputs import take_outputs
 
 if TYPE_CHECKING:
@@ -47,10 +49,12 @@ def add_evaluation(
         return measurement
     outputs = references.kept_outputs or scratch / "outputs"
     outputs.mkdir(parents=True, exist_ok=True)
+    try:
+        examples = fit_examples(job, references.examples, scratch / "fitted")
+    except BenchmarkFailed as error:
+        return replace(measurement, outcome=Outcome.FAILED, reason=error.message, hint=error.hint)
     with progress.task(f"taking outputs of {job.benchmark.title} on {session.device.name}") as task:
-        taken = take_outputs(
-            job, session, framework, references.examples, outputs, stage=stage, scratch=scratch, progress=task
-        )
+        taken = take_outputs(job, session, framework, examples, outputs, stage=stage, scratch=scratch, progress=task)
     measurement = replace(measurement, notes=(*measurement.notes, *taken.notes), logs=(*measurement.logs, *taken.logs))
     if taken.outcome is not Outcome.OK:
         return replace(measurement, outcome=taken.outcome, reason=f"outputs: {taken.reason}", hint=taken.hint)

@@ -17,6 +17,7 @@ from harness.core.outcome import Outcome
 from harness.core.protocols import Progress, Session, is_local
 from harness.files.drafts import open_scratch_folder
 from harness.files.examples import read_manifest
+from harness.flows.measure.example_types import fit_examples
 from harness.flows.measure.jobs import JobsAndFailures
 from harness.flows.measure.plan import Plan
 from harness.running.outputs import take_outputs
@@ -82,8 +83,9 @@ def _take(job: Job, plan: Plan, session: Session, *, settings: Settings, progres
         progress.task(f"taking outputs of {job.benchmark.title} on this machine") as task,
         open_scratch_folder() as scratch,
     ):
+        examples = fit_examples(job, references.examples, scratch / "fitted")
         taken = take_outputs(
-            local, session, framework, references.examples, folder, stage=Stage.HOST, scratch=scratch, progress=task
+            local, session, framework, examples, folder, stage=Stage.HOST, scratch=scratch, progress=task
         )
     if taken.outcome is not Outcome.OK:
         raise BenchmarkFailed(taken.reason or taken.outcome.words, hint=taken.hint)
