@@ -11,8 +11,8 @@ from harness.core.metric import main_metric
 from harness.core.result import Result
 from harness.presentation.measurement_table import describe_backend
 from harness.presentation.numbers import format_median, format_number, format_precision, format_quantity
-from harness.presentation.pareto import find_compromises, find_dominated, program_size
-from harness.presentation.tables import Column
+from harness.presentation.pareto import ACCURACY, find_compromises, find_dominated, program_size
+from harness.presentation.tables import KEEP, Column
 from harness.presentation.text import Line, Span, Tone, make_printable
 
 LAYERS: Final = 8
@@ -95,10 +95,15 @@ def build_stage_table(results: Sequence[Result]) -> list[Column]:
     for result in results:
         title = make_printable(result.benchmark.identifier)
         for stage in result.evaluation.stages if result.evaluation is not None else ():
+            if stage.stage is stage.reference and not (stage.statistic(ACCURACY) or stage.is_faulty):
+                continue  # the eager model without labels, of which there is nothing to tell
             rows.append((Span(title), *_stage_cells(stage)))
             title = ""
     names = ("benchmark", "stage", "against", "n", *_HEADINGS.values(), "McNemar p", "faults")
-    return [Column(name, [row[number] for row in rows], right=number > 2) for number, name in enumerate(names)]
+    return [
+        Column(name, [row[number] for row in rows], weight=_WEIGHTS.get(name, KEEP), right=number > 2)
+        for number, name in enumerate(names)
+    ]
 
 
 def build_layer_table(results: Sequence[Result], at_most: int | None = LAYERS) -> list[Column]:
@@ -177,7 +182,9 @@ def _fold_notes(results: Sequence[Result]) -> Iterator[Line]:
         evaluation = result.evaluation
         if evaluation is None:
             continue
-        messages = [note.message for stage in evaluation.stages for note in stage.notes]
+        # What is said of the eager model holds whatever is compared with it.
+        stages = [stage for stage in evaluation.stages if stage.reference is Stage.EAGER] or evaluation.stages
+        messages = [note.message for stage in stages for note in stage.notes]
         messages += [evaluation.layers_unavailable] if evaluation.layers_unavailable else []
         messages += evaluation.layers_notes
         for message in messages:

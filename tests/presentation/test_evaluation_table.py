@@ -74,3 +74,14 @@ def test_the_layers_with_the_largest_gaps_keep_their_order() -> None:
     table = build_layer_table([evaluated_result("q8", layers=layers)], at_most=None)
     assert texts(table, "layer") == ["a", "b", "d"]
     assert texts(table, "benchmark") == ["q8", "", ""]
+
+
+def test_the_eager_model_has_a_row_only_where_its_accuracy_is_known() -> None:
+    result = evaluated_result("q8")
+    assert result.evaluation is not None
+    eager = StageEvaluation(stage=Stage.EAGER, examples=360)
+    accurate = eager.model_copy(update={"statistics": (statistic("top1_accuracy", 0.9),)})
+    for stage, shown in ((eager, ["host"]), (accurate, ["eager", "host"])):
+        evaluation = result.evaluation.model_copy(update={"stages": (stage, *result.evaluation.stages)})
+        table = build_stage_table([result.model_copy(update={"evaluation": evaluation})])
+        assert texts(table, "stage") == shown
