@@ -14,10 +14,13 @@ from reporters.document.axis import Tick, fit_axis
 from reporters.document.picture import CHARACTER, Dot, Label, Mark, Path, Picture, draw_grid, draw_upright_grid
 
 WIDTH, HEIGHT = 640, 360
-LEFT, RIGHT, TOP, BOTTOM = 64, 24, 30, 40
+LEFT, RIGHT, TOP, BOTTOM = 84, 24, 30, 44
 _SMALLEST_DOT, _LARGEST_DOT = 5.0, 16.0
-_LINE: Final = 15.0
-"""Height of a line of text."""
+_LINE: Final = 20.0
+"""Height of a line of text, also of the larger ones on narrow screens."""
+_LETTER: Final = 1.4 * CHARACTER
+"""Width of a character of a name there."""
+_ROWS: Final = 12
 
 
 def draw_compromises(compromises: Sequence[Compromise], name: str) -> Picture | None:
@@ -71,23 +74,27 @@ def draw_compromises(compromises: Sequence[Compromise], name: str) -> Picture | 
 
 
 class _Names:
-    """Names beside dots, each in the nearest free room."""
+    """Names beside dots, each in the nearest free row."""
 
     def __init__(self) -> None:
         self._taken: list[tuple[float, float, float]] = []
 
     def place(self, name: str, x: float, y: float, gap: float, kind: str) -> Label:
-        """Return the label of a dot: right of it, or left at the edge; lower where one is."""
+        """Return the label of a dot: right of it, or left at the edge; above or below where another is."""
         text = make_printable(name)
-        width = CHARACTER * len(text)
+        width = _LETTER * len(text)
         is_left = x + gap + width > WIDTH
         start = x - gap - width if is_left else x + gap
-        while any(
-            abs(y - other) < _LINE and start < end and begin < start + width for begin, end, other in self._taken
-        ):
-            y += _LINE
-        self._taken.append((start, start + width, y))
-        return Label(text, x - gap if is_left else start, y, "end" if is_left else "start", kind)
+        rows = (y + sign * _LINE * step for step in range(_ROWS) for sign in (-1, 1))
+        row = next((row for row in rows if TOP < row < HEIGHT - BOTTOM and self._is_free(start, start + width, row)), y)
+        self._taken.append((start, start + width, row))
+        return Label(text, x - gap if is_left else start, row, "end" if is_left else "start", kind)
+
+    def _is_free(self, start: float, end: float, y: float) -> bool:
+        return not any(
+            abs(y - row) < _LINE and start < taken_end and taken_start < end
+            for taken_start, taken_end, row in self._taken
+        )
 
 
 def _describe(item: Compromise) -> str:

@@ -12,7 +12,7 @@ from reporters.document.axis import fit_axis
 from reporters.document.picture import CHARACTER, Dot, Label, Mark, Path, Picture, draw_grid
 
 WIDTH, HEIGHT = 640, 320
-LEFT, RIGHT, TOP, BOTTOM = 64, 16, 44, 34
+LEFT, RIGHT, TOP, BOTTOM = 84, 16, 44, 34
 _NAMED: Final = 2
 """Layers of each program that are named: those after which the most is lost."""
 _KINDS: Final = ("course", "trace", "course dashed", "trace dashed")
