@@ -42,7 +42,8 @@ void check_method(const Program& program, const std::string& name) {
 // What brings a backend that loads its library when the program starts.
 std::string remedy(const std::string& backend) {
   return backend == kOpenVinoBackend
-      ? ": the library cannot be loaded (pip install 'edge-harness[openvino]', or name it in OPENVINO_LIB_PATH)"
+      ? ": the library cannot be loaded (install the extra `openvino`, whose command `harness doctor` shows, or name "
+        "the library in OPENVINO_LIB_PATH)"
       : "";
 }
 

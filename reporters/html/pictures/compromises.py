@@ -47,7 +47,7 @@ def draw_compromises(compromises: Sequence[Compromise], name: str) -> Picture | 
         *draw_grid(upwards, LEFT, WIDTH - RIGHT, unit=unit.strip()),
         *draw_upright_grid(along, TOP, HEIGHT - BOTTOM, WIDTH, ticks),
         Label("accuracy" if accurate else "SQNR against the eager model", 4, 14, kind="name"),
-        Label("latency", WIDTH - RIGHT, HEIGHT - 6, "end", kind="name"),
+        Label("latency", WIDTH - RIGHT, HEIGHT - 9, "end", kind="name"),
     ]
     dominated = find_dominated(compromises)
     largest = max(item.costs[1].value for item in shown)
