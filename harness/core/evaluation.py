@@ -111,6 +111,14 @@ class StageEvaluation(Value):
         """True if it has no statistics, or outputs that are not finite where those of the reference are."""
         return self.failure is not None or bool(self.nan_examples or self.infinite_examples)
 
+    @property
+    def fault(self) -> str:
+        """What is wrong with its outputs, in words; empty where nothing is."""
+        if self.failure is not None:
+            return self.failure
+        counts = ((self.nan_examples, "NaN"), (self.infinite_examples, "infinity"))
+        return ", ".join(f"{count} of {self.examples} examples give {what}" for count, what in counts if count)
+
     def statistic(self, name: str) -> Statistic | None:
         """Return the statistic of this name."""
         return next((statistic for statistic in self.statistics if statistic.name == name), None)

@@ -139,7 +139,7 @@ def describe_evaluations(results: Sequence[Result]) -> Iterator[Line]:
             yield Line.of(f"{data.examples} examples {labelled}: {make_printable(data.description)}")
         name = Span(make_printable(result.benchmark.identifier), Tone.STRONG)
         for stage in evaluation.stages:
-            if fault := describe_fault(stage):
+            if fault := make_printable(stage.fault):
                 yield Line.of(Span("✗ ", Tone.BAD), name, f": {stage.stage}: {fault}")
         if (measured := evaluation.measured) and (change := describe_accuracy_change(measured)):
             yield Line.of(Span("· ", Tone.MUTED), name, f": {change}")
@@ -194,18 +194,6 @@ def _fold_notes(results: Sequence[Result]) -> Iterator[Line]:
         yield Line.of(Span("· ", Tone.MUTED), Span(who, Tone.STRONG), f": {message}")
 
 
-def describe_fault(stage: StageEvaluation) -> str:
-    """Return in words what is wrong with the outputs of a stage; empty where nothing is."""
-    if stage.failure is not None:
-        return make_printable(stage.failure)
-    faults = []
-    if stage.nan_examples:
-        faults.append(f"{stage.nan_examples} of {stage.examples} examples give NaN")
-    if stage.infinite_examples:
-        faults.append(f"{stage.infinite_examples} of {stage.examples} examples give infinity")
-    return ", ".join(faults)
-
-
 def format_statistic(statistic: Statistic | None, *, interval: bool = True) -> str:
     """Format an estimate with its interval: `17.9 dB [17.1, 18.6]`, `89 % [78, 96]`; empty where there is none."""
     if statistic is None:
@@ -233,7 +221,7 @@ def _overview_cell(result: Result, name: str) -> Span:
     if measured is None:
         return Span("")
     if measured.is_faulty:
-        return Span(describe_fault(measured) if name == _OVERVIEW[0] else "", Tone.BAD)
+        return Span(make_printable(measured.fault) if name == _OVERVIEW[0] else "", Tone.BAD)
     return Span(format_statistic(measured.statistic(name), interval=name in _WITH_INTERVAL))
 
 
@@ -257,7 +245,7 @@ def _stage_cells(stage: StageEvaluation) -> tuple[Span, ...]:
         Span(str(stage.examples)),
         *figures,
         Span(p_value),
-        Span(describe_fault(stage), Tone.BAD),
+        Span(make_printable(stage.fault), Tone.BAD),
     )
 
 

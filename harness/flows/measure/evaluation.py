@@ -33,7 +33,8 @@ def add_evaluation(
 ) -> Measurement:
     """Take the outputs of a job, and return its measurement with their evaluation.
 
-    A measurement that failed stays as it is. One whose outputs cannot be taken has failed: its latency remains.
+    A measurement that failed stays as it is. One whose outputs cannot be taken, or are faulty, has failed: its latency
+    remains.
 
     Args:
         measurement: Record of the launches for latency, which are over.
@@ -58,7 +59,12 @@ def add_evaluation(
     measurement = replace(measurement, notes=(*measurement.notes, *taken.notes), logs=(*measurement.logs, *taken.logs))
     if taken.outcome is not Outcome.OK:
         return replace(measurement, outcome=taken.outcome, reason=f"outputs: {taken.reason}", hint=taken.hint)
-    return replace(measurement, evaluation=evaluate(references, {stage: outputs}, job.benchmark.scores))
+    evaluation = evaluate(references, {stage: outputs}, job.benchmark.scores)
+    measurement = replace(measurement, evaluation=evaluation)
+    if evaluation.measured is None or not evaluation.measured.is_faulty:
+        return measurement
+    hint = "its latency stays in the result; try another recipe or backend"
+    return replace(measurement, outcome=Outcome.FAILED, reason=f"outputs: {evaluation.measured.fault}", hint=hint)
 
 
 def evaluate(references: References, taken: dict[Stage, Path], scores: tuple[Scores, ...] = ()) -> Evaluation:

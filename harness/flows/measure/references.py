@@ -27,8 +27,13 @@ LAYERS: Final = "layers"
 
 
 def is_evaluated(benchmark: Benchmark) -> bool:
-    """Return whether the outputs of a benchmark are evaluated. FAI-PEP's tests of accuracy judge theirs."""
-    return benchmark.data is not None and ACCURACY in (benchmark.metric, *benchmark.kinds)
+    """Return whether the outputs of a benchmark are evaluated.
+
+    A test that has commands and names no data judges its outputs itself, as FAI-PEP's tests of accuracy do.
+    """
+    if benchmark.data is not None:
+        return not {ACCURACY, LAYERS}.isdisjoint((benchmark.metric, *benchmark.kinds))
+    return not benchmark.commands and not {ACCURACY, LAYERS}.isdisjoint(benchmark.kinds)
 
 
 def prepare_references(
@@ -68,8 +73,13 @@ def _prepare(benchmark: Benchmark, framework: Framework, settings: Settings, pro
         BenchmarkFailed: Its outputs cannot be evaluated.
         EnvironmentProblem: A package is missing, or the cache cannot be written.
     """
+    if benchmark.data is None:
+        raise BenchmarkFailed(
+            f"{benchmark.title}: it asks for `{ACCURACY}`, and has no `data` to evaluate with",
+            hint='name a data set in the test, such as "data": "random", or leave out the kind',
+        )
     export = _find_export(benchmark)
-    if benchmark.data is None or export is None or not isinstance(framework, Exporter):
+    if export is None or not isinstance(framework, Exporter):
         raise BenchmarkFailed(
             f"{benchmark.title}: its outputs cannot be evaluated, because its model is not exported here",
             hint="give its file an `export`: the outputs of the model before lowering are computed from its definition",

@@ -10,11 +10,11 @@ import pytest
 
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
-from harness.core.errors import UsageError
+from harness.core.errors import BenchmarkFailed, UsageError
 from harness.core.examples import Stage
 from harness.flows.evaluate.evaluate import EvaluationRequest, evaluate, plan_evaluation
 from harness.flows.measure.evaluation import plan_comparisons
-from harness.flows.measure.references import is_evaluated
+from harness.flows.measure.references import _prepare, is_evaluated
 from harness.flows.measure.workload import load_benchmarks
 from harness.testing.progress import RecordedProgress
 
@@ -70,6 +70,18 @@ def test_a_misspelt_provider_is_told_before_anything_is_exported(tmp_path: Path)
 
 def test_tests_of_accuracy_without_data_judge_themselves(tmp_path: Path) -> None:
     assert not any(is_evaluated(benchmark) for benchmark in benchmarks(tmp_path, metric="accuracy"))
+
+
+def test_a_list_of_metrics_with_accuracy_and_no_data_is_no_success(tmp_path: Path) -> None:
+    (first, *_) = benchmarks(tmp_path, metric=["delay", "accuracy"])
+    assert is_evaluated(first)
+    with pytest.raises(BenchmarkFailed, match="no `data` to evaluate with"):
+        _prepare(first, object(), Settings(), RecordedProgress())  # type: ignore[arg-type]
+
+
+def test_a_program_with_commands_judges_its_outputs_itself(tmp_path: Path) -> None:
+    (first, *_) = benchmarks(tmp_path, metric=["delay", "accuracy"], commands=["{program} {backend} {threads}"])
+    assert not is_evaluated(first)
 
 
 def test_every_stage_is_compared_with_the_eager_model_and_runtimes_with_what_they_run() -> None:
