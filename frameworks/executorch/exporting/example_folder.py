@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
-from typing import BinaryIO
 
+import numpy as np
 import torch
 
-from harness.core.errors import ExportFailed
-from harness.core.examples import MANIFEST, ExampleManifest, TensorInfo
+from harness.core.errors import DataUnavailable, ExportFailed
+from harness.core.examples import TensorInfo
+from harness.files.examples import read_examples
+from harness.files.tensors import Array
 
 Inputs = tuple[torch.Tensor, ...]
 """One tensor for each positional argument of a module."""
 
 
-class ExampleFolder:
+class ModelExamples:
     """Examples as torch reads them, in the types of a model.
 
     Args:
@@ -28,8 +29,11 @@ class ExampleFolder:
     """
 
     def __init__(self, folder: Path, like: Inputs) -> None:
-        self.manifest = ExampleManifest.model_validate_json((folder / MANIFEST).read_bytes())
-        self._folder = folder
+        try:
+            self._examples = read_examples(folder)
+        except DataUnavailable as error:
+            raise ExportFailed(error.message, hint=error.hint) from error
+        self.manifest = self._examples.manifest
         self._like = like
         shapes = [tuple(tensor.shape) for tensor in like]
         if [tensor.shape for tensor in self.manifest.inputs] != shapes:
@@ -42,23 +46,12 @@ class ExampleFolder:
 
     def __iter__(self) -> Iterator[Inputs]:
         """Yield the inputs of one example after the other; floating-point inputs in the precision of the model's."""
-        with ExitStack() as files:
-            streams = [
-                files.enter_context((self._folder / f"input-{number}.bin").open("rb"))
-                for number in range(len(self._like))
-            ]
-            for _ in range(self.manifest.count):
-                yield tuple(map(_read, streams, self.manifest.inputs, self._like))
+        for arrays in self._examples:
+            yield tuple(map(_as_tensor, arrays, self.manifest.inputs, self._like))
 
 
-def _read(stream: BinaryIO, info: TensorInfo, like: torch.Tensor) -> torch.Tensor:
-    content = stream.read(info.size_bytes)
-    if len(content) != info.size_bytes:
-        raise ExportFailed(f"{stream.name} ends early", hint="delete the folder; it is made again when it is needed")
-    dtype: torch.dtype = getattr(torch, info.dtype)
-    if not content:
-        return torch.empty(info.shape, dtype=like.dtype)
-    tensor = torch.frombuffer(bytearray(content), dtype=dtype).reshape(info.shape)
+def _as_tensor(array: Array, info: TensorInfo, like: torch.Tensor) -> torch.Tensor:
+    tensor = torch.from_numpy(np.array(array))  # a copy: what is mapped from a file cannot be written
     if tensor.dtype == like.dtype:
         return tensor
     if tensor.is_floating_point() and like.is_floating_point():

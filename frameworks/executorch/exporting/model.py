@@ -20,7 +20,7 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from frameworks.executorch.exporting.catalogue import DEFINITIONS
-from frameworks.executorch.exporting.example_folder import ExampleFolder, Inputs
+from frameworks.executorch.exporting.example_folder import Inputs, ModelExamples
 from harness.core.benchmark import Export, Input
 from harness.core.errors import ExportFailed
 from harness.core.placeholders import suggest
@@ -96,7 +96,7 @@ def calibration_batches(example_inputs: Inputs, export: Export, examples: Path |
     if examples is None:
         generator = _generator(export.seed, "calibration")
         return (tuple(_random_like(tensor, generator) for tensor in example_inputs) for _ in range(export.calibration))
-    folder = ExampleFolder(examples, example_inputs)
+    folder = ModelExamples(examples, example_inputs)
     if folder.manifest.count < export.calibration:
         raise ExportFailed(
             f"the calibration data have {folder.manifest.count} examples, `calibration` asks for {export.calibration}",

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from executorch.exir import EdgeProgramManager
 
-from frameworks.executorch.exporting.example_folder import ExampleFolder, Inputs
+from frameworks.executorch.exporting.example_folder import Inputs, ModelExamples
 from frameworks.executorch.exporting.model import prepare
 from frameworks.executorch.exporting.process import Say
 from frameworks.executorch.python.extension import Method, Program, Runtime, load_runtime, set_threads
@@ -56,7 +56,7 @@ def compare_layers(request: LayerRequest, say: Say) -> LayerGaps:
     steps = find_steps(request.export)
     say(f"making {request.export.definition}")
     prepared = prepare(request.export)
-    examples = ExampleFolder(request.examples, prepared.example_inputs)
+    examples = ModelExamples(request.examples, prepared.example_inputs)
     origin = prepare(request.export)  # The recipe may change the module that it is given.
     exported = torch.export.export(origin.module, origin.example_inputs)
     program = calibrated_program(request.export, prepared, steps, request.calibration, say)

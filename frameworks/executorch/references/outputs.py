@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import torch
 
-from frameworks.executorch.exporting.example_folder import ExampleFolder
+from frameworks.executorch.exporting.example_folder import ModelExamples
 from frameworks.executorch.exporting.model import dtype_name, prepare, weights_md5
 from frameworks.executorch.exporting.process import Say
 from frameworks.executorch.exporting.program import versions
@@ -29,7 +29,7 @@ def write_references(request: ReferenceRequest, say: Say) -> None:
     say(f"making {request.export.definition}")
     prepared = prepare(request.export)
     weights = weights_md5(prepared.module)
-    examples = ExampleFolder(request.examples, prepared.example_inputs)
+    examples = ModelExamples(request.examples, prepared.example_inputs)
     for stage in sorted(request.stages, key=tuple(Stage).index):  # Quantising, which is last, may change the module.
         say(f"preparing {request.export.definition}, {stage}")
         forward = make_stage(stage, request.export, prepared, request.calibration, say)
@@ -47,7 +47,7 @@ def write_references(request: ReferenceRequest, say: Say) -> None:
         write_atomically(folder / MANIFEST, manifest.model_dump_json(indent=2).encode())
 
 
-def _run(forward: Forward, examples: ExampleFolder, folder: Path, stage: Stage, say: Say) -> tuple[TensorInfo, ...]:
+def _run(forward: Forward, examples: ModelExamples, folder: Path, stage: Stage, say: Say) -> tuple[TensorInfo, ...]:
     """Run every example once and append its outputs to the files of the folder."""
     described: tuple[TensorInfo, ...] | None = None
     with ExitStack() as files, torch.no_grad():
