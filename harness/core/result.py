@@ -19,13 +19,14 @@ from harness.core.evaluation import Evaluation
 from harness.core.launch_interval import interval_of
 from harness.core.metric import Metric
 from harness.core.note import Note
+from harness.core.origin import Origin
 from harness.core.outcome import Outcome as Outcome  # noqa: PLC0414 - plug-ins import it from here, too
 from harness.core.program_graph import OperatorIdentity
 from harness.core.reproduction import Reproduction
 from harness.core.scalars import Scalar
 from harness.core.values import Value, replace_surrogates
 
-SCHEMA_VERSION: Final = "1.4"
+SCHEMA_VERSION: Final = "1.5"
 """Its first number is raised when a reader of older results could be misled, else its second."""
 
 
@@ -182,9 +183,10 @@ class Result(Value):
         operators: What each timed operator is in the model's graph, in their order; empty where that is not known.
         reproduction: The command that measures it once more; null where nothing names its runner, where
             the specification was a dictionary of a script, and in results of a harness that did not store it.
+        origin: Where its figures come from, when another tool measured them; null for those of the harness.
     """
 
-    schema_version: Literal["1.0", "1.1", "1.2", "1.3", "1.4"] = SCHEMA_VERSION
+    schema_version: Literal["1.0", "1.1", "1.2", "1.3", "1.4", "1.5"] = SCHEMA_VERSION
     harness_version: str
     uid: str
     run: str = ""
@@ -207,6 +209,15 @@ class Result(Value):
     meta: dict[str, JsonValue] = {}
     operators: tuple[OperatorIdentity, ...] = ()
     reproduction: Reproduction | None = None
+    origin: Origin | None = None
+
+    @property
+    def backend(self) -> str:
+        """Name of the backend that the specification states, else the recipe of an exported file; empty if unknown."""
+        backend = self.benchmark.axes.get("backend")
+        if backend is not None:
+            return str(backend)
+        return next((file.export.export.recipe for file in self.files.values() if file.export), "")
 
     @property
     def reproduce(self) -> str:

@@ -9,7 +9,6 @@ from harness.core.evaluation import Evaluation, LayerGap, StageEvaluation, Stati
 from harness.core.examples import Stage
 from harness.core.metric import main_metric
 from harness.core.result import Result
-from harness.presentation.measurement_table import describe_backend
 from harness.presentation.numbers import format_median, format_number, format_precision, format_quantity
 from harness.presentation.pareto import ACCURACY, find_compromises, find_dominated, program_size
 from harness.presentation.tables import KEEP, Column
@@ -72,7 +71,7 @@ def build_evaluation_table(results: Sequence[Result]) -> list[Column]:
         Column(
             "device", [_cell(result.device.name if result.device else "") for result in results], distinguishing=True
         ),
-        Column("backend", [_cell(describe_backend(result)) for result in results], weight=10, distinguishing=True),
+        Column("backend", [_cell(result.backend) for result in results], weight=10, distinguishing=True),
         Column("latency", [Span(format_median(main) if main else "") for main in mains], right=True),
         Column("±", [Span(format_precision(main.precision) if main else "") for main in mains], weight=40, right=True),
         Column("size", [Span(format_quantity(program_size(result), "bytes")) for result in results], right=True),

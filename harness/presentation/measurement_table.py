@@ -39,7 +39,7 @@ def format_title(results: Sequence[Result], *, with_runner: bool = True) -> Line
         (lambda result: result.benchmark.model, Tone.STRONG),
         (_describe_device, Tone.NORMAL),
         *([(_describe_runner, Tone.NORMAL)] if with_runner else []),
-        (describe_backend, Tone.NORMAL),
+        (lambda result: result.backend, Tone.NORMAL),
         (_count_threads, Tone.NORMAL),
         (lambda result: f"harness {result.harness_version}", Tone.MUTED),
     )
@@ -79,7 +79,7 @@ def build_overview(results: Sequence[Result]) -> list[Column]:
         Column("benchmark", of_result(lambda result: result.benchmark.identifier)),
         Column("device", of_result(_describe_device), distinguishing=True),
         Column("runner", of_result(_describe_runner), distinguishing=True),
-        Column("backend", of_result(describe_backend), weight=10, distinguishing=True),
+        Column("backend", of_result(lambda result: result.backend), weight=10, distinguishing=True),
         Column("threads", of_result(_format_threads), weight=9, right=True, distinguishing=True),
         Column("metric", [Span(name) for name in metrics], distinguishing=set(metrics) == {LATENCY}),
         Column("median", medians, right=True),
@@ -125,14 +125,6 @@ def _describe_runner(result: Result) -> str:
     build = result.build
     parts = (result.benchmark.framework, build.commit_label, build.recipe) if build else ()
     return " ".join(part for part in parts if part not in {"", "none"})
-
-
-def describe_backend(result: Result) -> str:
-    """Name the backend that the specification states, else the recipe of an exported file."""
-    backend = result.benchmark.axes.get("backend")
-    if backend is not None:
-        return str(backend)
-    return next((file.export.export.recipe for file in result.files.values() if file.export), "")
 
 
 def _format_threads(result: Result) -> str:

@@ -1,0 +1,1 @@
+"""The dashboard: pages of a store of results, the same live (`harness.server`) and as files (`harness history`)."""

@@ -1,0 +1,1 @@
+"""The server of results: HTTP API, and the dashboard live. Needs the extra `server`."""

@@ -1,0 +1,255 @@
+r"""Tables of the database. `migrations` makes them; a test keeps both equal.
+
+A result is stored as its canonical JSON without samples, compressed, with the samples beside it as packed numbers: both
+together give the same bytes again. The other columns repeat what views look for. Names that many rows share (commits,
+devices, benchmarks, metrics) have tables of their own.
+
+    commits   devices   benchmarks
+        \        |        /
+         \      cells ----         metric_names
+          \     /                      |
+           results ---------------- metrics ---- samples
+              |   \
+        contrasts  artifacts_of_results ---- artifacts          alarms ---- alarm_remarks          tokens
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+METADATA: Final = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+_ID: Final = BigInteger().with_variant(Integer, "sqlite")
+"""SQLite counts rows by itself only where the type is INTEGER."""
+
+COMMITS: Final = Table(
+    "commits",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("source", String, nullable=False),
+    Column("sha", String, nullable=False),
+    Column("time", Double),
+    Column("name", String, nullable=False, default=""),
+    Column("subject", Text, nullable=False, default=""),
+    Column("author", Text, nullable=False, default=""),
+    Column("url", Text, nullable=False, default=""),
+    Column("measured", Double),  # start of its newest measurement, by which lists are ordered
+    UniqueConstraint("source", "sha"),
+    Index(None, "sha"),
+    Index(None, "measured"),
+    Index(None, "time"),
+)
+
+DEVICES: Final = Table(
+    "devices",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("identity", String, nullable=False, unique=True),  # "" stands for results without a device
+    Column("platform", String, nullable=False, default=""),
+    Column("name", String, nullable=False, default=""),
+    Column("kind", String, nullable=False, default=""),
+    Column("os", String, nullable=False, default=""),
+)
+
+BENCHMARKS: Final = Table(
+    "benchmarks",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("digest", String, nullable=False, unique=True),
+    Column("model", String, nullable=False),
+    Column("identifier", String, nullable=False),
+    Column("framework", String, nullable=False),
+    Column("backend", String, nullable=False, default=""),
+    Column("threads", Integer),
+    Index(None, "model", "identifier"),
+)
+
+CELLS: Final = Table(
+    "cells",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("key", String, nullable=False, unique=True),  # see harness.store.history.Cell
+    Column("benchmark_id", ForeignKey("benchmarks.id"), nullable=False),
+    Column("device_id", ForeignKey("devices.id"), nullable=False),
+    Column("latest_result_id", _ID),  # its newest result by start, whatever its outcome; kept by whoever writes
+    Column("latest_good_id", _ID),  # the newest that is ok
+    Column("results", Integer, nullable=False, default=0),
+    UniqueConstraint("benchmark_id", "device_id"),
+    Index(None, "device_id"),
+)
+
+RESULTS: Final = Table(
+    "results",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("uid", String, nullable=False, unique=True),  # the idempotency key
+    Column("content", String, nullable=False),  # SHA-256 of the canonical JSON: the same uid with another is a conflict
+    Column("cell_id", ForeignKey("cells.id"), nullable=False),
+    Column("commit_id", ForeignKey("commits.id")),
+    Column("run", String, nullable=False, default=""),
+    Column("category", String, nullable=False, default=""),
+    Column("started", Double, nullable=False),
+    Column("time", Double, nullable=False),  # of the commit, else `started`: the axis of every history
+    Column("received", Double, nullable=False),  # by the clock of whoever stored it
+    Column("outcome", String, nullable=False),
+    Column("reason", Text, nullable=False, default=""),
+    Column("trusted", Boolean, nullable=False),
+    Column("origin", String, nullable=False, default=""),  # format of a figure that was measured elsewhere
+    Column("reproduce", Text, nullable=False, default=""),
+    Column("size_bytes", Integer, nullable=False),  # of the canonical JSON
+    Column("body", LargeBinary, nullable=False),
+    Index(None, "cell_id", "time"),
+    Index(None, "commit_id", "cell_id"),
+    Index(None, "started"),
+    Index(None, "run"),
+    Index(None, "category"),
+)
+
+METRIC_NAMES: Final = Table(
+    "metric_names",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("unit", String, nullable=False),
+    Column("direction", String, nullable=False, default=""),  # "" for a text
+    UniqueConstraint("name", "unit", "direction"),
+)
+
+METRICS: Final = Table(
+    "metrics",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("result_id", ForeignKey("results.id", ondelete="CASCADE"), nullable=False),
+    Column("name_id", ForeignKey("metric_names.id"), nullable=False),
+    Column("position", SmallInteger, nullable=False),  # its place in the result
+    Column("is_main", Boolean, nullable=False),
+    Column("count", Integer),
+    Column("median", Double),
+    Column("low", Double),
+    Column("high", Double),
+    Column("cell_id", ForeignKey("cells.id"), nullable=False),  # this and what follows repeat columns of the result
+    Column("commit_id", ForeignKey("commits.id")),
+    Column("time", Double, nullable=False),
+    UniqueConstraint("result_id", "position"),
+    Index("ix_metrics_history", "cell_id", "name_id", "time", "median"),
+    Index("ix_metrics_commit", "commit_id", "is_main", "cell_id", "median"),
+)
+
+SAMPLES: Final = Table(
+    "samples",
+    METADATA,
+    Column("metric_id", ForeignKey("metrics.id", ondelete="CASCADE"), primary_key=True),
+    Column("side", String(1), primary_key=True),  # "t" for the result's own, "c" for the control's
+    Column("count", Integer, nullable=False),
+    Column("encoding", SmallInteger, nullable=False),  # see harness.store.database.packing
+    Column("numbers", LargeBinary, nullable=False),  # the samples, in measured order
+    Column("launches", LargeBinary, nullable=False),  # the launch of each, as lengths of runs
+)
+
+CONTRASTS: Final = Table(
+    "contrasts",
+    METADATA,
+    Column("result_id", ForeignKey("results.id", ondelete="CASCADE"), primary_key=True),
+    Column("cell_id", ForeignKey("cells.id"), nullable=False),
+    Column("name_id", ForeignKey("metric_names.id"), nullable=False),
+    Column("commit_id", ForeignKey("commits.id")),
+    Column("control_id", ForeignKey("commits.id"), nullable=False),
+    Column("time", Double, nullable=False),
+    Column("verdict", String, nullable=False),  # the one that counts
+    Column("log_ratio", Double),
+    Column("low_log_ratio", Double),
+    Column("high_log_ratio", Double),
+    Column("pairs", Integer, nullable=False),
+    Column("outputs", String, nullable=False, default=""),
+    Index(None, "verdict", "time"),
+    Index(None, "cell_id", "time"),
+    Index(None, "commit_id"),
+)
+
+ARTIFACTS: Final = Table(
+    "artifacts",
+    METADATA,
+    Column("digest", String, primary_key=True),  # SHA-256 of the content
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("media_type", String, nullable=False),
+    Column("stored", Double, nullable=False),
+)
+
+ARTIFACTS_OF_RESULTS: Final = Table(
+    "artifacts_of_results",
+    METADATA,
+    Column("result_id", ForeignKey("results.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("digest", ForeignKey("artifacts.digest"), nullable=False),
+    Index(None, "digest"),
+)
+
+ALARMS: Final = Table(
+    "alarms",
+    METADATA,
+    Column("identity", String, primary_key=True),
+    Column("cell_key", String, nullable=False),  # of a cell that need not be here: its results may be elsewhere
+    Column("title", String, nullable=False),
+    Column("device", String, nullable=False),  # its name for people
+    Column("stage", String, nullable=False),
+    Column("event", String, nullable=False),  # the latest that was reported
+    Column("worse", Boolean, nullable=False),
+    Column("opened", Double, nullable=False),
+    Column("updated", Double, nullable=False),
+    Column("time", Double, nullable=False),  # of the first commit with the change, else `opened`
+    Column("culprit", String, nullable=False, default=""),  # its id
+    Column("report", LargeBinary, nullable=False),  # AlarmReport as JSON, compressed
+    Index(None, "cell_key", "time"),
+    Index(None, "stage", "time"),
+    Index(None, "time"),
+)
+
+ALARM_REMARKS: Final = Table(
+    "alarm_remarks",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("alarm", ForeignKey("alarms.identity", ondelete="CASCADE"), nullable=False),
+    Column("action", String, nullable=False),
+    Column("person", String, nullable=False),
+    Column("time", Double, nullable=False),
+    Column("text", Text, nullable=False, default=""),
+    Column("until", Double),
+    Index(None, "alarm", "time"),
+)
+
+TOKENS: Final = Table(
+    "tokens",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("name", String, nullable=False, unique=True),
+    Column("digest", String, nullable=False, unique=True),  # SHA-256 of the token; the token itself is nowhere
+    Column("scopes", String, nullable=False),  # words separated by spaces: read, write, admin
+    Column("created", Double, nullable=False),
+    Column("expires", Double),
+    Column("revoked", Double),
+    Column("used", Double),  # day of the last use
+)
