@@ -8,6 +8,7 @@ their `MetricInfo`.
 from __future__ import annotations
 
 from enum import StrEnum
+from hashlib import sha256
 from typing import Annotated, Final, Protocol
 
 from pydantic import Field
@@ -26,15 +27,28 @@ KEY_DIGITS: Final = 16
 """Hexadecimal digits of the key of a cell: 64 bits."""
 
 
+def compute_cell_key(digest: str, device: str) -> str:
+    """Return the key of a cell, equal in every store: the beginning of SHA-256 over digest, a line feed and device.
+
+    Args:
+        digest: Digest of the benchmark's definition.
+        device: Identity of the device; empty where there was none.
+    """
+    return sha256(f"{digest}\n{device}".encode(errors="replace")).hexdigest()[:KEY_DIGITS]
+
+
 class Selection(Value):
     """Which cells a view is about; each condition that is given must hold. An empty one holds for every cell.
+
+    A name that the store does not know selects nothing, and is no error.
 
     Attributes:
         models: Names of models.
         backends: Names of backends.
         devices: Identities of devices.
         frameworks: Names of frameworks.
-        categories: Categories under which results were reported (`--remote-reporter URL|CATEGORY`).
+        categories: Categories under which results were reported (`--remote-reporter URL|CATEGORY`): of cells those
+            with such a result, of lists of results only these.
         text: Part of the name of the benchmark (`model/identifier`) or of the device, in any case.
     """
 
@@ -267,7 +281,8 @@ class ChangeRow(Value):
         effect: The later state against the earlier. Of medians without an interval unless both have one.
         before: Last commit without it, or the earlier state; None where it is not known.
         after: First commit with it (the culprit, where `culprit` says so), or the later state.
-        culprit: Whether a search or a comparison with its parent found that `after` caused it.
+        culprit: Whether a search found that `after` caused it.
+        culprits: All commits that the search found, where they are several: then each has a part of the effect.
         time: When the later state was committed, or measured where its commit has no time.
         earlier: Figure of the earlier state; only of medians.
         later: Figure of the later state; only of medians.
@@ -285,6 +300,7 @@ class ChangeRow(Value):
     before: CommitInfo | None = None
     after: CommitInfo | None = None
     culprit: bool = False
+    culprits: tuple[CommitInfo, ...] = ()
     time: float
     earlier: Figure | None = None
     later: Figure | None = None
@@ -383,7 +399,8 @@ class CommitRow(Value):
         failed: How many of them failed.
         regressions: How many are proven regressions against their control.
         improvements: How many are proven improvements.
-        measured: Start of the newest measurement.
+        measured: Start of the newest measurement, also as a control. A commit that was never measured, and is known
+            from an alarm, has its own time, or 0.
     """
 
     commit: CommitInfo
@@ -447,13 +464,18 @@ class BackendRow(Value):
 
 
 class CoverageState(StrEnum):
-    """State of a combination of a benchmark and a device."""
+    """State of a combination of a benchmark and a device.
+
+    A benchmark is missing on a device if it has a result on another device of the same platform. On a platform where it
+    never had one it is excluded: a benchmark for phones is not missing on hosts.
+    """
 
     MEASURED = "measured"
     STALE = "stale"
     FAILED = "failed"
     SKIPPED = "skipped"
     MISSING = "missing"
+    EXCLUDED = "excluded"
 
 
 class CoverageCell(Value):
@@ -461,9 +483,10 @@ class CoverageCell(Value):
 
     Attributes:
         state: Its state: `stale` if its newest good result is older than the period that was asked for, `missing` if
-            others have it on this device's platform and this one never had a result.
-        cell: The cell; None if it is missing.
-        uid: Newest result; empty if it is missing.
+            others have it on this device's platform and this one never had a result, `excluded` if none of its platform
+            ever had one.
+        cell: The cell; None if it is missing or excluded.
+        uid: Newest result; empty if it is missing or excluded.
         time: When that was measured.
         reason: Why it is not measured, in words.
     """
@@ -547,7 +570,8 @@ class AlarmRow(Value):
         metric: The metric.
         stage: How far it is.
         effect: Size of the change, by the best that is known.
-        culprit: The commit that caused it; None where that is not known.
+        culprit: The commit that caused it, the last where they are several; None where that is not known.
+        culprits: All commits that a search found, oldest first.
         before: Last commit without the change.
         opened: When it was raised.
         updated: When it last changed.
@@ -564,6 +588,7 @@ class AlarmRow(Value):
     stage: AlarmStage
     effect: Effect
     culprit: CommitInfo | None = None
+    culprits: tuple[CommitInfo, ...] = ()
     before: CommitInfo | None = None
     opened: float
     updated: float
@@ -656,7 +681,11 @@ class HistoryReader(Protocol):
         """Return commits by their newest measurement; of a text, those whose id, name or subject has it."""
 
     def commit(self, name: str) -> CommitRow | None:
-        """Return a commit by its id, the only one that begins so, or the name that it was asked for by."""
+        """Return a commit by its id, the only one that begins so, or the name that it was asked for by.
+
+        Raises:
+            UsageError: Several begin so, or have this name; it lists some.
+        """
 
     def results_of(self, commit: str, selection: Selection, page: Page) -> ResultPage:
         """Return the newest result of each cell at a commit, given by its id; failures first, then regressions."""

@@ -10,7 +10,7 @@ devices, benchmarks, metrics) have tables of their own.
           \     /                      |
            results ---------------- metrics ---- samples
               |   \
-        contrasts  artifacts_of_results ---- artifacts          alarms ---- alarm_remarks          tokens
+        contrasts  artifacts_of_results ---- artifacts      alarms ---- alarm_commits, alarm_remarks      tokens
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 METADATA: Final = MetaData(
@@ -118,15 +119,16 @@ RESULTS: Final = Table(
     Column("outcome", String, nullable=False),
     Column("reason", Text, nullable=False, default=""),
     Column("trusted", Boolean, nullable=False),
-    Column("origin", String, nullable=False, default=""),  # format of a figure that was measured elsewhere
+    Column("origin", Text, nullable=False, default=""),  # `Origin` as JSON, of figures that were measured elsewhere
     Column("reproduce", Text, nullable=False, default=""),
     Column("size_bytes", Integer, nullable=False),  # of the canonical JSON
     Column("body", LargeBinary, nullable=False),
-    Index(None, "cell_id", "time"),
-    Index(None, "commit_id", "cell_id"),
-    Index(None, "started"),
+    # each holds all that its view chooses rows by, so that the page is known before a row (with its body) is read
+    Index(None, "cell_id", "time", "started"),
+    Index("ix_results_commit", "commit_id", "cell_id", "started", "outcome"),
+    Index(None, "started", "cell_id", "category"),
+    Index(None, "category", "cell_id"),
     Index(None, "run"),
-    Index(None, "category"),
 )
 
 METRIC_NAMES: Final = Table(
@@ -156,7 +158,7 @@ METRICS: Final = Table(
     Column("time", Double, nullable=False),
     UniqueConstraint("result_id", "position"),
     Index("ix_metrics_history", "cell_id", "name_id", "time", "median"),
-    Index("ix_metrics_commit", "commit_id", "is_main", "cell_id", "median"),
+    Index("ix_metrics_main", "result_id", sqlite_where=text("is_main = 1"), postgresql_where=text("is_main")),
 )
 
 SAMPLES: Final = Table(
@@ -178,7 +180,10 @@ CONTRASTS: Final = Table(
     Column("name_id", ForeignKey("metric_names.id"), nullable=False),
     Column("commit_id", ForeignKey("commits.id")),
     Column("control_id", ForeignKey("commits.id"), nullable=False),
-    Column("time", Double, nullable=False),
+    Column(
+        "time", Double, nullable=False
+    ),  # of the result, as the next one: of comparisons made again the newest counts
+    Column("started", Double, nullable=False),
     Column("verdict", String, nullable=False),  # the one that counts
     Column("log_ratio", Double),
     Column("low_log_ratio", Double),
@@ -187,7 +192,8 @@ CONTRASTS: Final = Table(
     Column("outputs", String, nullable=False, default=""),
     Index(None, "verdict", "time"),
     Index(None, "cell_id", "time"),
-    Index(None, "commit_id"),
+    Index("ix_contrasts_commit", "commit_id", "cell_id", "control_id", "started", "verdict"),
+    Index(None, "control_id"),
 )
 
 ARTIFACTS: Final = Table(
@@ -218,14 +224,26 @@ ALARMS: Final = Table(
     Column("stage", String, nullable=False),
     Column("event", String, nullable=False),  # the latest that was reported
     Column("worse", Boolean, nullable=False),
+    Column("proven", Boolean, nullable=False),  # whether it was measured again, and confirmed
+    Column("log_ratio", Double, nullable=False),  # its size, by the best that is known
     Column("opened", Double, nullable=False),
     Column("updated", Double, nullable=False),
     Column("time", Double, nullable=False),  # of the first commit with the change, else `opened`
     Column("culprit", String, nullable=False, default=""),  # its id
-    Column("report", LargeBinary, nullable=False),  # AlarmReport as JSON, compressed
+    Column("report", LargeBinary, nullable=False),  # AlarmReport without its series, as JSON, compressed: for lists
+    Column("series", LargeBinary, nullable=False),  # AlarmReport with its series alone; see `alarm_columns`
     Index(None, "cell_key", "time"),
     Index(None, "stage", "time"),
     Index(None, "time"),
+)
+
+ALARM_COMMITS: Final = Table(
+    "alarm_commits",
+    METADATA,
+    Column("alarm", ForeignKey("alarms.identity", ondelete="CASCADE"), primary_key=True),
+    Column("commit", String, primary_key=True),  # id of a commit in question, or of a culprit
+    Column("cell_key", String, nullable=False),  # of the alarm
+    Index(None, "cell_key", "commit"),
 )
 
 ALARM_REMARKS: Final = Table(
