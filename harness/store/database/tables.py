@@ -113,7 +113,7 @@ RESULTS: Final = Table(
     Column("commit_id", ForeignKey("commits.id")),
     Column("run", String, nullable=False, default=""),
     Column("category", String, nullable=False, default=""),
-    Column("started", Double, nullable=False),
+    Column("started", Double, nullable=False),  # as far as it is plausible: see `result_columns.plausible_start`
     Column("time", Double, nullable=False),  # of the commit, else `started`: the axis of every history
     Column("received", Double, nullable=False),  # by the clock of whoever stored it
     Column("outcome", String, nullable=False),
@@ -147,9 +147,9 @@ METRICS: Final = Table(
     Column("id", _ID, primary_key=True),
     Column("result_id", ForeignKey("results.id", ondelete="CASCADE"), nullable=False),
     Column("name_id", ForeignKey("metric_names.id"), nullable=False),
-    Column("position", SmallInteger, nullable=False),  # its place in the result
+    Column("position", Integer, nullable=False),  # its place in the result
     Column("is_main", Boolean, nullable=False),
-    Column("count", Integer),
+    Column("count", BigInteger),
     Column("median", Double),
     Column("low", Double),
     Column("high", Double),

@@ -1,0 +1,117 @@
+"""Rows that many results share: commits, devices, benchmarks, cells and names of metrics, and their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import Final, TypeVar
+
+from sqlalchemy import Connection, Table, select, tuple_
+from sqlalchemy.dialects.postgresql import insert as insert_postgresql
+from sqlalchemy.dialects.sqlite import insert as insert_sqlite
+
+from harness.core.build import BuildInfo
+from harness.store.database.columns import bounded_float, shown_text
+from harness.store.database.result_columns import CommitName, MetricName, commit_name
+from harness.store.database.tables import BENCHMARKS, CELLS, COMMITS, DEVICES, METRIC_NAMES
+
+_CHUNK: Final = 200
+"""Keys of a query: SQLite allows 32,766 variables, and its expression tree a depth of 1,000."""
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def ensure_commits(connection: Connection, builds: Iterable[BuildInfo]) -> dict[CommitName, int]:
+    """Return the ids of commits; new ones are stored, and times and names that were not known are added."""
+    rows: dict[CommitName, dict[str, object]] = {}
+    for build in builds:
+        row = rows.setdefault(commit_name(build), {"time": None, "name": ""})
+        if row["time"] is None and build.commit_time is not None:
+            row["time"] = bounded_float(build.commit_time)
+        row["name"] = row["name"] or shown_text(build.commit_name)
+    ids: dict[CommitName, int] = {}
+    for chunk in _chunks(rows):
+        insert_new(connection, COMMITS, [{"source": key[0], "sha": key[1], **rows[key]} for key in sorted(chunk)])
+        query = select(COMMITS.c.source, COMMITS.c.sha, COMMITS.c.id, COMMITS.c.time, COMMITS.c.name)
+        for source, sha, identity, time, name in connection.execute(
+            query.where(tuple_(COMMITS.c.source, COMMITS.c.sha).in_(chunk))
+        ):
+            row = rows[source, sha]
+            ids[source, sha] = identity
+            added = {"time": row["time"]} if time is None and row["time"] is not None else {}
+            added |= {"name": row["name"]} if not name and row["name"] else {}
+            if added:
+                connection.execute(COMMITS.update().where(COMMITS.c.id == identity).values(added))
+    return ids
+
+
+def ensure_devices(connection: Connection, rows: Iterable[Mapping[str, object]]) -> dict[object, int]:
+    """Return the ids of devices by identity; what is told about one that is known replaces what was known."""
+    told = {row["identity"]: row for row in rows}
+    ids: dict[object, int] = {}
+    for chunk in _chunks(told):
+        insert_new(connection, DEVICES, [told[key] for key in sorted(chunk, key=str)])
+        for known in connection.execute(select(DEVICES).where(DEVICES.c.identity.in_(chunk))).mappings():
+            ids[known["identity"]] = known["id"]
+            changed = {name: value for name, value in told[known["identity"]].items() if value and known[name] != value}
+            if changed:
+                connection.execute(DEVICES.update().where(DEVICES.c.id == known["id"]).values(changed))
+    return ids
+
+
+def ensure_benchmarks(connection: Connection, rows: Iterable[Mapping[str, object]]) -> dict[object, int]:
+    """Return the ids of benchmarks by digest."""
+    told = {row["digest"]: row for row in rows}
+    ids: dict[object, int] = {}
+    for chunk in _chunks(told):
+        insert_new(connection, BENCHMARKS, [told[key] for key in sorted(chunk, key=str)])
+        found = select(BENCHMARKS.c.digest, BENCHMARKS.c.id).where(BENCHMARKS.c.digest.in_(chunk))
+        ids.update((digest, identity) for digest, identity in connection.execute(found))
+    return ids
+
+
+def ensure_cells(connection: Connection, cells: Mapping[str, tuple[int, int]]) -> dict[str, int]:
+    """Return the ids of cells by key.
+
+    Args:
+        connection: A connection that writes.
+        cells: Ids of benchmark and device, by key.
+    """
+    ids: dict[str, int] = {}
+    for chunk in _chunks(cells):
+        pairs = {key: cells[key] for key in sorted(chunk)}
+        rows = [
+            {"key": key, "benchmark_id": pair[0], "device_id": pair[1], "results": 0} for key, pair in pairs.items()
+        ]
+        insert_new(connection, CELLS, rows)
+        found = select(CELLS.c.key, CELLS.c.id).where(CELLS.c.key.in_(chunk))
+        ids.update((key, identity) for key, identity in connection.execute(found))
+    return ids
+
+
+def ensure_metric_names(connection: Connection, names: Iterable[MetricName]) -> dict[MetricName, int]:
+    """Return the ids of names of metrics."""
+    table = METRIC_NAMES.c
+    ids: dict[MetricName, int] = {}
+    for chunk in _chunks(dict.fromkeys(names)):
+        rows = [{"name": name, "unit": unit, "direction": direction} for name, unit, direction in sorted(chunk)]
+        insert_new(connection, METRIC_NAMES, rows)
+        found = select(table.name, table.unit, table.direction, table.id)
+        for name, unit, direction, identity in connection.execute(
+            found.where(tuple_(table.name, table.unit, table.direction).in_(chunk))
+        ):
+            ids[name, unit, direction] = identity
+    return ids
+
+
+def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
+    """Insert rows, without those whose key is there."""
+    if not rows:
+        return
+    insert = insert_sqlite if connection.dialect.name == "sqlite" else insert_postgresql
+    connection.execute(insert(table).on_conflict_do_nothing(), rows)
+
+
+def _chunks(keys: Collection[Key]) -> Iterable[list[Key]]:
+    ordered = list(keys)
+    for start in range(0, len(ordered), _CHUNK):
+        yield ordered[start : start + _CHUNK]
