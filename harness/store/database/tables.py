@@ -124,7 +124,8 @@ RESULTS: Final = Table(
     Column("size_bytes", Integer, nullable=False),  # of the canonical JSON
     Column("body", LargeBinary, nullable=False),
     # each holds all that its view chooses rows by, so that the page is known before a row (with its body) is read
-    Index(None, "cell_id", "time", "started"),
+    Index("ix_results_history", "cell_id", "time", "started", "outcome", "trusted"),
+    Index("ix_results_elsewhere", "cell_id", sqlite_where=text("origin != ''"), postgresql_where=text("origin != ''")),
     Index("ix_results_commit", "commit_id", "cell_id", "started", "outcome"),
     Index(None, "started", "cell_id", "category"),
     Index(None, "category", "cell_id"),
@@ -157,7 +158,7 @@ METRICS: Final = Table(
     Column("commit_id", ForeignKey("commits.id")),
     Column("time", Double, nullable=False),
     UniqueConstraint("result_id", "position"),
-    Index("ix_metrics_history", "cell_id", "name_id", "time", "median"),
+    Index("ix_metrics_history", "cell_id", "name_id", "time", "result_id", "median"),
     Index("ix_metrics_main", "result_id", sqlite_where=text("is_main = 1"), postgresql_where=text("is_main")),
 )
 
