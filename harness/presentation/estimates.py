@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from harness.core.metric import Metric, main_metric
 from harness.core.result import Result
+from harness.core.rivals import group_rivals
 from harness.presentation.distributions import LaunchDistribution
 from harness.presentation.numbers import format_percent, format_quantity
-from harness.presentation.speeds import group_rivals
 
 
 @dataclass(frozen=True, slots=True)

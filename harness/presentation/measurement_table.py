@@ -8,6 +8,7 @@ from typing import Final
 from harness.core.launch_interval import interval_of
 from harness.core.metric import ENERGY, LATENCY, OUTPUTS, Metric, main_metric
 from harness.core.result import Result
+from harness.core.rivals import compute_speeds
 from harness.presentation.numbers import (
     format_factor,
     format_median,
@@ -18,7 +19,7 @@ from harness.presentation.numbers import (
 )
 from harness.presentation.processors import describe_processor
 from harness.presentation.remarks import choose_mark
-from harness.presentation.speeds import compute_speeds, find_fastest
+from harness.presentation.speeds import find_fastest
 from harness.presentation.tables import Column, make_cells
 from harness.presentation.text import Line, Span, Tone, make_printable
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from harness.core.launch_interval import interval_of
 from harness.core.metric import Direction, Metric, convert, main_metric
 from harness.core.result import Result
+from harness.core.rivals import group_rivals
 from harness.presentation.numbers import format_factors
 from harness.presentation.text import Line, Span, Tone, make_printable
 
@@ -21,9 +22,6 @@ intervals themselves are already those of 0.5 %."""
 
 _NAMED: Final = 3
 """At most so many results of a list are named, and then the number of the others."""
-
-_SAME_WORK: Final = frozenset({"backend", "recipe", "delegate", "threads", "cpus", "cpu-list", "runner"})
-"""Axes that leave the work the same: where a specification has others, only its exports show what they change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +44,6 @@ class _Rival:
     def is_faster(self, other: _Rival) -> bool:
         """Return whether it can be told to be faster."""
         return self.lead_over(other)[0] >= APART
-
-
-def compute_speeds(results: Iterable[Result]) -> dict[str, float]:
-    """Return by uid how many times as fast each result is as the first that did the same work in the same place.
-
-    A result without a rival has no speed.
-    """
-    speeds: dict[str, float] = {}
-    for rivals in group_rivals(results):
-        reference = main_metric(rivals[0].metrics)
-        for result in rivals if len(rivals) > 1 else ():
-            ratio = _ratio(main_metric(result.metrics), reference)
-            if ratio is not None:
-                speeds[result.uid] = ratio
-    return speeds
 
 
 def describe_fastest(results: Sequence[Result]) -> Iterator[Line]:
@@ -166,40 +149,3 @@ def _field_name(result: Result, results: Iterable[Result]) -> str:
     devices = {other.device.identity for other in results if other.device is not None}
     place = f" on {result.device.name}" if result.device is not None and len(devices) > 1 else ""
     return make_printable(result.benchmark.model + place)
-
-
-def group_rivals(results: Iterable[Result]) -> list[list[Result]]:
-    """Group results with a time or rate by all that must be equal for a fair comparison, in order of their firsts."""
-    groups: dict[Hashable, list[Result]] = {}
-    for result in results:
-        main = main_metric(result.metrics)
-        if result.ok and main is not None and main.is_timed and main.median:
-            device = result.device.identity if result.device else None
-            groups.setdefault((device, main.name, _describe_work(result)), []).append(result)
-    return list(groups.values())
-
-
-def _describe_work(result: Result) -> Hashable:
-    """Return what two results have in common exactly if they did the same work, as far as they know it.
-
-    That is the model with its inputs, and what it was exported from. Where nothing was exported, an axis may change
-    what a program does, as a size does; so may another test, where neither inputs nor axes say what it is about.
-    """
-    benchmark = result.benchmark
-    inputs = tuple(sorted(benchmark.inputs.items()))
-    exports = [file.export.export for file in result.files.values() if file.export is not None]
-    if exports:
-        definitions = tuple((export.definition, tuple(sorted(export.options.items()))) for export in exports)
-        return benchmark.model, inputs, definitions, benchmark.axes.get("method")
-    axes = tuple(sorted((name, value) for name, value in benchmark.axes.items() if name not in _SAME_WORK))
-    unknown = "" if inputs or benchmark.axes else benchmark.identifier
-    return benchmark.model, inputs, axes, unknown
-
-
-def _ratio(metric: Metric | None, reference: Metric | None) -> float | None:
-    if metric is None or reference is None or not metric.median or not reference.median:
-        return None
-    value = convert(metric.median, metric.unit, reference.unit)
-    if not value:
-        return None
-    return value / reference.median if metric.direction is Direction.HIGHER else reference.median / value

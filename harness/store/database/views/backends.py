@@ -1,0 +1,81 @@
+"""Backend against backend: the newest good result of each benchmark of a model, on each device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from sqlalchemy import Connection
+
+from harness.core.evaluation import StageEvaluation
+from harness.core.metric import convert
+from harness.core.result import Result
+from harness.core.rivals import compute_speeds
+from harness.store.database.views.rows import load_rows
+from harness.store.database.views.selecting import CellRecord, list_cells
+from harness.store.history import BackendRow, ResultRow, Selection
+
+_AGREEMENT: Final = "top1_agreement"
+_SQNR: Final = "sqnr"
+_PEAK: Final = "RUN peak_memory"
+
+LoadBodies = Callable[[Connection, Sequence[str]], Mapping[str, Result]]
+"""Loads results by their uids; they may lack samples."""
+
+
+def list_backends(
+    connection: Connection, model: str, devices: tuple[str, ...], load_bodies: LoadBodies
+) -> tuple[BackendRow, ...]:
+    """Return the rows of a model by device and identifier; of several definitions of a benchmark the newest counts.
+
+    What a program was exported from, which decides whether two did the same work, is only in the results themselves.
+    """
+    cells = [
+        cell
+        for cell in list_cells(connection, Selection(models=(model,), devices=devices))
+        if cell.latest_good_id is not None
+    ]
+    cells.sort(key=lambda cell: (cell.device_name, cell.device, *cell.order))
+    loaded = load_rows(connection, [cell.latest_good_id for cell in cells if cell.latest_good_id is not None])
+    rows = _keep_newest(cells, loaded)
+    results = load_bodies(connection, [row.uid for row in rows])
+    speeds = compute_speeds(results[row.uid] for row in rows if row.uid in results)
+    return tuple(_describe(row, results.get(row.uid), speeds.get(row.uid)) for row in rows)
+
+
+def _keep_newest(cells: Sequence[CellRecord], rows: Sequence[ResultRow]) -> list[ResultRow]:
+    """Return one row for each benchmark and device, at the place of its first definition."""
+    newest: dict[tuple[str, str, str], ResultRow] = {}
+    for cell, row in zip(cells, rows, strict=True):
+        key = (cell.identifier, cell.framework, cell.device)
+        if key not in newest or newest[key].time <= row.time:
+            newest[key] = row
+    return list(newest.values())
+
+
+def _describe(row: ResultRow, result: Result | None, speed: float | None) -> BackendRow:
+    if result is None:
+        return BackendRow(result=row, speed=speed)
+    measured = result.evaluation.measured if result.evaluation is not None else None
+    sizes = [file.size_bytes for file in result.files.values() if file.export is not None]
+    return BackendRow(
+        result=row,
+        speed=speed,
+        agreement=_value_of(measured, _AGREEMENT),
+        sqnr_db=_value_of(measured, _SQNR),
+        size_bytes=sum(sizes) if sizes else None,
+        peak_memory_bytes=_find_peak_memory(result),
+    )
+
+
+def _value_of(measured: StageEvaluation | None, name: str) -> float | None:
+    statistic = measured.statistic(name) if measured is not None else None
+    return statistic.value if statistic is not None else None
+
+
+def _find_peak_memory(result: Result) -> float | None:
+    """Return the program's own figure, else the largest that the platform saw of a launch."""
+    metric = result.metric(_PEAK)
+    own = convert(metric.median, metric.unit, "bytes") if metric is not None and metric.median is not None else None
+    launches = [launch.peak_memory_bytes for launch in result.launches if launch.peak_memory_bytes is not None]
+    return own if own is not None else max(launches, default=None)
