@@ -5,10 +5,16 @@ python -m tests.store.big_store lab.db --commits 400 --models 4 --backends 3 --d
 
 from __future__ import annotations
 
+import argparse
 import math
 import random
+import time
 from collections.abc import Iterator
 from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+
+from sqlalchemy import insert
 
 from harness import __version__
 from harness.core.alarm import Alarm, AlarmEvent, AlarmOrigin, AlarmReport, AlarmStage, Verification
@@ -27,12 +33,16 @@ from harness.core.note import Note
 from harness.core.origin import Origin
 from harness.core.reproduction import Reproduction
 from harness.core.result import BenchmarkInfo, FileInfo, Launch, Outcome, Result
+from harness.store.database.alarm_columns import describe_alarm
+from harness.store.database.engine import Database, open_database
+from harness.store.database.tables import ALARM_COMMITS, ALARMS
+from harness.store.database.writing import NewResult, store_results
 from tests.store.big_world import Laboratory, Place, Step
 
 CONTROL_EVERY = 28
 """The control of a watcher stays for so many commits."""
 
-_BATCH = 500
+_BATCH = 1000
 _EXACTNESS = 0.003
 """Standard deviation of a comparison: ln(treatment / control)."""
 
@@ -369,3 +379,55 @@ def _make_alarm(laboratory: Laboratory, place: Place, step: Step, order: int) ->
 def sha_of(text: str) -> str:
     """Return sixteen digits that a text determines."""
     return sha256(text.encode()).hexdigest()[:16]
+
+
+def fill_store(database: Database, laboratory: Laboratory) -> int:
+    """Store everything of a laboratory; return the number of results. Every other run is one of the category nightly.
+
+    Args:
+        database: Where to store it.
+        laboratory: What to store.
+    """
+    results, count = iterate_results(laboratory), 0
+    while batch := list(islice(results, _BATCH)):
+        new = [NewResult(result, category="nightly" if is_nightly(result) else "") for result in batch]
+        store_results(database, new, now=batch[-1].finished + 60)
+        count += len(batch)
+    for report in make_alarms(laboratory):
+        _store(database, report)
+    database.optimize()
+    return count
+
+
+def is_nightly(result: Result) -> bool:
+    """Return whether a result belongs to a nightly run."""
+    return result.run.endswith(("0", "2", "4", "6", "8"))
+
+
+def _store(database: Database, report: AlarmReport) -> None:
+    row = describe_alarm(report)
+    with database.write() as connection:
+        connection.execute(insert(ALARMS).values(row.values))
+        commits = [
+            {"alarm": report.alarm.identity, "commit": commit, "cell_key": row.values["cell_key"]}
+            for commit in row.commits
+        ]
+        connection.execute(insert(ALARM_COMMITS), commits)
+
+
+def main() -> None:
+    """Make a database from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("database", type=Path)
+    parser.add_argument("--hostile", action="store_true")
+    for name in ("commits", "models", "backends", "devices", "samples", "launches", "seed"):
+        parser.add_argument(f"--{name}", type=int, default=getattr(Laboratory(), name))
+    given = vars(parser.parse_args())
+    path, began = given.pop("database"), time.monotonic()
+    with open_database(path) as database:
+        count = fill_store(database, Laboratory(**given))
+    print(f"{count} results in {time.monotonic() - began:.1f} s: {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -64,7 +64,7 @@ def select_alarms(selection: Selection) -> ColumnElement[bool] | None:
 
 def find_alarm(connection: Connection, identity: str, now: float) -> AlarmDetail | None:
     """Return an alarm by its identity, with its series."""
-    if not is_stored_text(identity):
+    if not is_stored_text(identity) or "\0" in identity:
         return None
     row = connection.execute(select(ALARMS).where(ALARMS.c.identity == identity)).one_or_none()
     if row is None:

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import Connection
+from pydantic import ValidationError
+from sqlalchemy import Connection, select
 
 from harness.core.evaluation import StageEvaluation
 from harness.core.metric import convert
 from harness.core.result import Result
 from harness.core.rivals import compute_speeds
+from harness.store.database.packing import unpack_body
+from harness.store.database.tables import RESULTS
 from harness.store.database.views.rows import load_rows
-from harness.store.database.views.selecting import CellRecord, list_cells
+from harness.store.database.views.selecting import CellRecord, list_cells, split
 from harness.store.history import BackendRow, ResultRow, Selection
 
 _AGREEMENT: Final = "top1_agreement"
 _SQNR: Final = "sqnr"
 _PEAK: Final = "RUN peak_memory"
 
-LoadBodies = Callable[[Connection, Sequence[str]], Mapping[str, Result]]
-"""Loads results by their uids; they may lack samples."""
 
-
-def list_backends(
-    connection: Connection, model: str, devices: tuple[str, ...], load_bodies: LoadBodies
-) -> tuple[BackendRow, ...]:
+def list_backends(connection: Connection, model: str, devices: tuple[str, ...]) -> tuple[BackendRow, ...]:
     """Return the rows of a model by device and identifier; of several definitions of a benchmark the newest counts.
 
     What a program was exported from, which decides whether two did the same work, is only in the results themselves.
@@ -38,8 +37,9 @@ def list_backends(
     cells.sort(key=lambda cell: (cell.device_name, cell.device, *cell.order))
     loaded = load_rows(connection, [cell.latest_good_id for cell in cells if cell.latest_good_id is not None])
     rows = _keep_newest(cells, loaded)
-    results = load_bodies(connection, [row.uid for row in rows])
-    speeds = compute_speeds(results[row.uid] for row in rows if row.uid in results)
+    results = _load_bodies(connection, [row.uid for row in rows])
+    known = {results[row.uid].uid: row.uid for row in rows if row.uid in results}  # a column may shorten a uid
+    speeds = {known[uid]: speed for uid, speed in compute_speeds(results[uid] for uid in known.values()).items()}
     return tuple(_describe(row, results.get(row.uid), speeds.get(row.uid)) for row in rows)
 
 
@@ -51,6 +51,20 @@ def _keep_newest(cells: Sequence[CellRecord], rows: Sequence[ResultRow]) -> list
         if key not in newest or newest[key].time <= row.time:
             newest[key] = row
     return list(newest.values())
+
+
+def _load_bodies(connection: Connection, uids: Sequence[str]) -> dict[str, Result]:
+    """Return results without samples by their uids.
+
+    One that is damaged costs its row nothing but what only the result knows; its own page says why.
+    """
+    results: dict[str, Result] = {}
+    query = select(RESULTS.c.uid, RESULTS.c.body)
+    for part in split(uids):
+        for uid, body in connection.execute(query.where(RESULTS.c.uid.in_(part))):
+            with contextlib.suppress(ValidationError, ValueError):
+                results[uid] = Result.model_validate_json(unpack_body(body))
+    return results
 
 
 def _describe(row: ResultRow, result: Result | None, speed: float | None) -> BackendRow:

@@ -29,7 +29,7 @@ from harness.store.database.views.alarms import (
     load_cells_of_alarms,
     select_alarms,
 )
-from harness.store.database.views.rows import load_commits, load_named_cells, to_effect, to_metric
+from harness.store.database.views.rows import is_measured_again, load_commits, load_named_cells, to_effect, to_metric
 from harness.store.database.views.selecting import CellRecord, ids_of, split, within
 from harness.store.history import Cell, ChangeRow, DeviceInfo, Page, Period, Proof, Selection
 
@@ -77,26 +77,11 @@ def _are_shown(period: Period) -> list[ColumnElement[bool]]:
 
 
 def _are_proven(period: Period) -> list[ColumnElement[bool]]:
-    """Return the conditions on comparisons: of those of the same two commits the newest counts, whatever it says."""
-    newer = CONTRASTS.alias("newer")
-    is_measured_again = (
-        select(1)
-        .where(
-            newer.c.commit_id == CONTRASTS.c.commit_id,
-            newer.c.cell_id == CONTRASTS.c.cell_id,
-            newer.c.control_id == CONTRASTS.c.control_id,
-            newer.c.name_id == CONTRASTS.c.name_id,
-            or_(
-                newer.c.started > CONTRASTS.c.started,
-                and_(newer.c.started == CONTRASTS.c.started, newer.c.result_id > CONTRASTS.c.result_id),
-            ),
-        )
-        .exists()
-    )
+    """Return the conditions on comparisons."""
     return [
         CONTRASTS.c.verdict.in_(_CHANGES),
         *within(CONTRASTS.c.time, period),
-        ~is_measured_again,
+        ~is_measured_again(),
         ~_is_explained(period),
     ]
 

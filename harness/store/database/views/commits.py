@@ -5,7 +5,6 @@ A commit is its id. The same id of several sources, as of two copies of one repo
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -14,8 +13,9 @@ from sqlalchemy import ColumnElement, Connection, Row, case, func, or_, select
 from harness.core.comparison import Verdict
 from harness.core.errors import UsageError
 from harness.core.outcome import Outcome
+from harness.store.database.columns import key_text
 from harness.store.database.tables import COMMITS, CONTRASTS, RESULTS
-from harness.store.database.views.rows import load_rows, to_commit
+from harness.store.database.views.rows import is_measured_again, load_rows, to_commit
 from harness.store.database.views.selecting import contains, is_stored_text, list_cells, split
 from harness.store.history import CommitInfo, CommitPage, CommitRow, Page, ResultPage, Selection
 
@@ -46,6 +46,7 @@ def find_commit(connection: Connection, name: str) -> CommitRow | None:
     """
     if not name or not is_stored_text(name):
         return None
+    name = key_text(name)
     begins = func.substr(COMMITS.c.sha, 1, len(name)) == name.lower()
     conditions: list[ColumnElement[bool]] = [COMMITS.c.sha == name, COMMITS.c.name == name]
     if len(name) >= SHORTEST_PREFIX:
@@ -84,7 +85,7 @@ def find_newest(connection: Connection, commit: str, categories: Sequence[str] =
     """Return the newest result of each cell at a commit, by the ids of the cells."""
     if not is_stored_text(commit):
         return {}
-    same = select(COMMITS.c.id).where(COMMITS.c.sha == commit)
+    same = select(COMMITS.c.id).where(COMMITS.c.sha == key_text(commit))
     query = select(RESULTS.c.cell_id, RESULTS.c.id).where(RESULTS.c.commit_id.in_(same))
     if categories:
         query = query.where(RESULTS.c.category.in_(list(filter(is_stored_text, categories))))
@@ -156,15 +157,19 @@ def _count_results(connection: Connection, ids: Sequence[int]) -> dict[int, tupl
 
 def _count_verdicts(connection: Connection, ids: Sequence[int]) -> dict[int, tuple[int, int]]:
     """Return the numbers of regressions and improvements: of comparisons made again, the newest counts."""
-    columns = (CONTRASTS.c.commit_id, CONTRASTS.c.cell_id, CONTRASTS.c.control_id, CONTRASTS.c.verdict)
-    query = select(*columns).order_by(CONTRASTS.c.started, CONTRASTS.c.result_id)
-    newest: dict[tuple[int, int, int], str] = {}
-    for part in split(ids):
-        for commit, cell, control, verdict in connection.execute(query.where(CONTRASTS.c.commit_id.in_(part))):
-            newest[commit, cell, control] = verdict
-    counts = Counter((commit, verdict) for (commit, _, _), verdict in newest.items())
+    changed = CONTRASTS.c.verdict.in_((Verdict.REGRESSION.value, Verdict.IMPROVEMENT.value))
+    query = select(CONTRASTS.c.commit_id, CONTRASTS.c.verdict, func.count()).where(changed, ~is_measured_again())
+    query = query.group_by(CONTRASTS.c.commit_id, CONTRASTS.c.verdict)
+    counts = {
+        (commit, verdict): count
+        for part in split(ids)
+        for commit, verdict, count in connection.execute(query.where(CONTRASTS.c.commit_id.in_(part)))
+    }
     return {
-        identity: (counts[identity, Verdict.REGRESSION.value], counts[identity, Verdict.IMPROVEMENT.value])
+        identity: (
+            counts.get((identity, Verdict.REGRESSION.value), 0),
+            counts.get((identity, Verdict.IMPROVEMENT.value), 0),
+        )
         for identity in ids
     }
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection, select
 
+from harness.store.database.columns import key_text
 from harness.store.database.tables import COMMITS, CONTRASTS
 from harness.store.database.views.commits import find_newest
 from harness.store.database.views.levels import compare_figures
@@ -58,8 +59,8 @@ def _find_contrasts(connection: Connection, control: str, treatment: str) -> dic
     query = (
         select(CONTRASTS.c.cell_id, CONTRASTS.c.result_id)
         .where(
-            CONTRASTS.c.commit_id.in_(select(COMMITS.c.id).where(COMMITS.c.sha == treatment)),
-            CONTRASTS.c.control_id.in_(select(COMMITS.c.id).where(COMMITS.c.sha == control)),
+            CONTRASTS.c.commit_id.in_(select(COMMITS.c.id).where(COMMITS.c.sha == key_text(treatment))),
+            CONTRASTS.c.control_id.in_(select(COMMITS.c.id).where(COMMITS.c.sha == key_text(control))),
         )
         .order_by(CONTRASTS.c.started, CONTRASTS.c.result_id)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, func, select
 
+from harness.store.database.columns import key_text
 from harness.store.database.tables import ARTIFACTS, ARTIFACTS_OF_RESULTS, RESULTS
 from harness.store.database.views.rows import load_rows
 from harness.store.database.views.selecting import ids_of, is_among, is_stored_text, list_cells, within
@@ -25,7 +26,8 @@ def list_results(connection: Connection, selection: Selection, period: Period, p
         conditions.append(RESULTS.c.cell_id.in_(cells))
     if selection.categories:
         conditions.append(is_among(RESULTS.c.category, selection.categories))
-    newest_first = select(RESULTS.c.id).where(*conditions).order_by(RESULTS.c.started.desc(), RESULTS.c.id.desc())
+    order = (RESULTS.c.started, RESULTS.c.cell_id, RESULTS.c.category, RESULTS.c.id)  # that of the index
+    newest_first = select(RESULTS.c.id).where(*conditions).order_by(*(column.desc() for column in order))
     ids = connection.scalars(newest_first.limit(page.limit).offset(page.offset)).all()
     total = connection.scalar(select(func.count()).select_from(RESULTS).where(*conditions))
     return ResultPage(rows=tuple(load_rows(connection, ids)), total=total or 0)
@@ -35,7 +37,7 @@ def find_row(connection: Connection, uid: str) -> ResultRow | None:
     """Return a result by its uid."""
     if not is_stored_text(uid):
         return None
-    identity = connection.scalar(select(RESULTS.c.id).where(RESULTS.c.uid == uid))
+    identity = connection.scalar(select(RESULTS.c.id).where(RESULTS.c.uid == key_text(uid)))
     return None if identity is None else load_rows(connection, [identity])[0]
 
 
@@ -47,7 +49,7 @@ def list_artifacts(connection: Connection, uid: str) -> tuple[ArtifactInfo, ...]
         select(ARTIFACTS_OF_RESULTS.c.name, ARTIFACTS.c.digest, ARTIFACTS.c.size_bytes, ARTIFACTS.c.media_type)
         .join(ARTIFACTS, ARTIFACTS_OF_RESULTS.c.digest == ARTIFACTS.c.digest)
         .join(RESULTS, ARTIFACTS_OF_RESULTS.c.result_id == RESULTS.c.id)
-        .where(RESULTS.c.uid == uid)
+        .where(RESULTS.c.uid == key_text(uid))
     )
     files = (
         ArtifactInfo(name=name, digest=digest, size_bytes=size_bytes, media_type=media_type)

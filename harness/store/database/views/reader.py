@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import Protocol
 
-from sqlalchemy import Connection
-
+from harness.core.result import Result
+from harness.store.database.engine import Database
 from harness.store.database.views.alarms import find_alarm, list_alarms
+from harness.store.database.views.backends import list_backends
 from harness.store.database.views.changes import list_changes
 from harness.store.database.views.commits import find_commit, list_commits, list_results_of
 from harness.store.database.views.coverage import load_coverage
@@ -23,10 +22,13 @@ from harness.store.database.views.latest import (
     load_options,
 )
 from harness.store.database.views.levels import list_levels
+from harness.store.database.views.selecting import is_stored_text
+from harness.store.database.writing import load_stored
 from harness.store.history import (
     AlarmDetail,
     AlarmRow,
     ArtifactInfo,
+    BackendRow,
     CellHistory,
     ChangeRow,
     CommitDifference,
@@ -42,13 +44,6 @@ from harness.store.history import (
 )
 
 
-class ReadableDatabase(Protocol):
-    """Database that gives connections for reading, also to several threads at once."""
-
-    def read(self) -> AbstractContextManager[Connection]:
-        """Open a connection that sees one state of the database."""
-
-
 class History:
     """Views of a database (`HistoryReader`). Each method reads one state of it.
 
@@ -57,7 +52,7 @@ class History:
         clock: Returns Unix seconds: mutes of alarms end.
     """
 
-    def __init__(self, database: ReadableDatabase, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
 
@@ -75,6 +70,10 @@ class History:
         """Return results by the start of their measurement, newest first."""
         with self._database.read() as connection:
             return list_results(connection, selection, period, page)
+
+    def result(self, uid: str) -> Result | None:
+        """Return a result in full, as it was measured, with every sample."""
+        return load_stored(self._database, uid) if is_stored_text(uid) else None
 
     def row(self, uid: str) -> ResultRow | None:
         """Return a result as lists have it."""
@@ -120,6 +119,11 @@ class History:
         """Return every cell that was measured at one of two commits."""
         with self._database.read() as connection:
             return list_differences(connection, control, treatment, selection)
+
+    def backends(self, model: str, devices: tuple[str, ...]) -> tuple[BackendRow, ...]:
+        """Return the newest good result of each benchmark of a model, by device."""
+        with self._database.read() as connection:
+            return list_backends(connection, model, devices)
 
     def coverage(self, selection: Selection, fresh_since: float | None) -> Coverage:
         """Return which combinations of benchmarks and devices have results, and why others have none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, or_, select
 
 from harness.core.comparison import Verdict
 from harness.core.effect import Effect
@@ -140,3 +140,22 @@ def to_effect(log_ratio: float | None, low: float | None, high: float | None) ->
 def read_origin(json: str) -> Origin | None:
     """Return the origin of a figure that was measured elsewhere; None for a figure of the harness."""
     return Origin.model_validate_json(json) if json else None
+
+
+def is_measured_again() -> ColumnElement[bool]:
+    """Return the condition that a comparison was made again later: then the newest counts, whatever it says."""
+    newer = CONTRASTS.alias("newer")
+    return (
+        select(1)
+        .where(
+            newer.c.commit_id == CONTRASTS.c.commit_id,
+            newer.c.cell_id == CONTRASTS.c.cell_id,
+            newer.c.control_id == CONTRASTS.c.control_id,
+            newer.c.name_id == CONTRASTS.c.name_id,
+            or_(
+                newer.c.started > CONTRASTS.c.started,
+                and_(newer.c.started == CONTRASTS.c.started, newer.c.result_id > CONTRASTS.c.result_id),
+            ),
+        )
+        .exists()
+    )

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from sqlalchemy import Column, ColumnElement, Connection, Select, and_, false, or_, select
 
+from harness.store.database.columns import key_text
 from harness.store.database.tables import BENCHMARKS, CELLS, DEVICES, RESULTS
 from harness.store.history import Cell, DeviceInfo, Period, Selection
 
@@ -91,21 +92,21 @@ _JOINED: Final = CELLS.join(BENCHMARKS, CELLS.c.benchmark_id == BENCHMARKS.c.id)
 
 
 def is_stored_text(text: str) -> bool:
-    """Return whether a text can be in a database at all; asked for another, PostgreSQL or the driver raises an error.
+    """Return whether a text can be in a database at all; asked for another, drivers raise errors.
 
-    NUL is no character of PostgreSQL's texts, and surrogates are not Unicode.
+    Surrogates are not Unicode; NUL is replaced in columns of keys (`key_text`), and so is in none.
     """
-    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def is_among(column: Column[str], names: Sequence[str]) -> ColumnElement[bool]:
     """Return the condition that a column is one of the names."""
-    return column.in_([name for name in names if is_stored_text(name)])
+    return column.in_([key_text(name) for name in names if is_stored_text(name)])
 
 
 def contains(columns: Sequence[ColumnElement[str]], text: str) -> ColumnElement[bool]:
     """Return the condition that one of the columns has a text in it, in any case; `%` and `_` mean themselves."""
-    if not is_stored_text(text):
+    if not is_stored_text(text) or "\0" in text:
         return false()
     return or_(*(column.icontains(text, autoescape=True) for column in columns))
 
