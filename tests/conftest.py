@@ -3,12 +3,14 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from harness.cli import app
 from tests.adb_server import empty_adb_server
+from tests.postgresql import PostgreSqlServer, require_programs, share_postgresql
 
 # A job in the background is started with these ignored, and so would be the programs that tests end by a signal.
 for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
@@ -33,3 +35,21 @@ def _no_phones_but_ours() -> Iterator[None]:
 def flags_of_compare() -> set[str]:
     """The flags of `harness compare`, as its help shows them."""
     return {name for argument in app["compare"].assemble_argument_collection() for name in argument.names}
+
+
+@pytest.fixture(scope="session")
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgreSqlServer]:
+    """A private PostgreSQL, the same in all processes of this run of tests; skipped where none is installed."""
+    require_programs()
+    folder = tmp_path_factory.getbasetemp()
+    with share_postgresql(folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a database that is not there yet (SQLite), or empty (PostgreSQL)."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'results.db'}"
+    server: PostgreSqlServer = request.getfixturevalue("postgresql")
+    return server.create_database()
