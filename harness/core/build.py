@@ -29,6 +29,10 @@ class BuildInfo(Value):
         dependencies: Commits of the submodules that it was built from, by path.
         commit_name: Tag, branch or other name that the commit was asked for by; empty where that was its id. Of a
             program given by path its file name, with the folders that tell it from the other side's.
+        commit_subject: First line of the commit's message; empty where there is none, and in results of a harness that
+            did not store it, as the next two.
+        commit_author: Name of its author.
+        commit_url: Its page in the repository that others see; empty where none is known.
     """
 
     source: str
@@ -40,6 +44,9 @@ class BuildInfo(Value):
     options: dict[str, str] = {}
     dependencies: dict[str, str] = {}
     commit_name: str = ""
+    commit_subject: str = ""
+    commit_author: str = ""
+    commit_url: str = ""
 
     @property
     def commit_label(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from harness.core.build import Build
-from harness.core.commit import Commit, PackageSource, Source, label_id
+from harness.core.commit import Commit, PackageSource, PublishedSource, Source, label_id
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, UsageError
 from harness.core.protocols import Framework, LayoutLinking, OptionReader, Progress, RunnerSources, app_suffix, is_local
@@ -185,7 +186,24 @@ class CommitRunner:
             progress=progress,
             layouts=self.layouts,
         )
-        return build.model_copy(update={"commit_name": self.name})
+        return build.model_copy(
+            update={
+                "commit_name": self.name,
+                "commit_subject": self.commit.subject,
+                "commit_author": self.commit.author,
+                "commit_url": self._commit_url(),
+            }
+        )
+
+    def _commit_url(self) -> str:
+        """Return the page of the commit; empty where the source has none, or does not answer."""
+        if not isinstance(self.source, PublishedSource):
+            return ""
+        from harness.presentation.repository_links import commit_url, web_address  # noqa: PLC0415 - see above
+
+        with contextlib.suppress(EnvironmentProblem):
+            return commit_url(web_address(self.source.remote_url() or ""), self.commit.id)
+        return ""
 
 
 def with_layouts(side: Side, count: int) -> Side:

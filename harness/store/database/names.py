@@ -24,24 +24,32 @@ def ensure_commits(connection: Connection, builds: Iterable[BuildInfo]) -> dict[
     """Return the ids of commits; new ones are stored, and times and names that were not known are added."""
     rows: dict[CommitName, dict[str, object]] = {}
     for build in builds:
-        row = rows.setdefault(commit_name(build), {"time": None, "name": ""})
+        row = rows.setdefault(commit_name(build), {"time": None, "name": "", "subject": "", "author": "", "url": ""})
         if row["time"] is None and build.commit_time is not None:
             row["time"] = bounded_float(build.commit_time)
-        row["name"] = row["name"] or shown_text(build.commit_name)
+        for column, text in _describe(build):
+            row[column] = row[column] or shown_text(text)
     ids: dict[CommitName, int] = {}
     for chunk in _chunks(rows):
         insert_new(connection, COMMITS, [{"source": key[0], "sha": key[1], **rows[key]} for key in sorted(chunk)])
-        query = select(COMMITS.c.source, COMMITS.c.sha, COMMITS.c.id, COMMITS.c.time, COMMITS.c.name)
-        for source, sha, identity, time, name in connection.execute(
-            query.where(tuple_(COMMITS.c.source, COMMITS.c.sha).in_(chunk))
-        ):
-            row = rows[source, sha]
-            ids[source, sha] = identity
-            added = {"time": row["time"]} if time is None and row["time"] is not None else {}
-            added |= {"name": row["name"]} if not name and row["name"] else {}
+        stored = select(COMMITS).where(tuple_(COMMITS.c.source, COMMITS.c.sha).in_(chunk))
+        for known in connection.execute(stored).mappings():
+            row = rows[known["source"], known["sha"]]
+            ids[known["source"], known["sha"]] = known["id"]
+            added = {name: value for name, value in row.items() if value and not known[name]}
             if added:
-                connection.execute(COMMITS.update().where(COMMITS.c.id == identity).values(added))
+                connection.execute(COMMITS.update().where(COMMITS.c.id == known["id"]).values(added))
     return ids
+
+
+def _describe(build: BuildInfo) -> tuple[tuple[str, str], ...]:
+    """Return the columns of a commit that are text, with what a build says."""
+    return (
+        ("name", build.commit_name),
+        ("subject", build.commit_subject),
+        ("author", build.commit_author),
+        ("url", build.commit_url),
+    )
 
 
 def ensure_devices(connection: Connection, rows: Iterable[Mapping[str, object]]) -> dict[object, int]:
