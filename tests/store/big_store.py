@@ -10,6 +10,7 @@ import math
 import random
 import time
 from collections.abc import Iterator
+from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -77,7 +78,7 @@ def make_result(laboratory: Laboratory, place: Place, number: int) -> Result:
         finished=started + 15,
         outcome=outcome,
         reason=_REASONS.get(outcome),
-        benchmark=_describe_benchmark(laboratory, place),
+        benchmark=_describe_benchmark(laboratory.samples, laboratory.launches, place),
         build=laboratory.build(number),
         device=place.device,
         launches=tuple(_launch(index, started) for index in range(laboratory.launches))
@@ -94,12 +95,11 @@ def make_result(laboratory: Laboratory, place: Place, number: int) -> Result:
 
 
 def make_alarms(laboratory: Laboratory) -> Iterator[AlarmReport]:
-    """Yield one alarm of each planted step, in its first cell; those of two in three steps have their culprit."""
+    """Yield an alarm of each cell that a planted step changes; those of two in three steps have their culprit."""
     for order, step in enumerate(laboratory.all_steps):
-        places = (place for place in laboratory.places if _is_changed(place, step))
-        place = next((place for place in places if not place.is_impossible), None)
-        if place is not None and 3 < step.commit < laboratory.commits - 1:
-            yield _make_alarm(laboratory, place, step, order)
+        places = (place for place in laboratory.places if step.changes(place) and not place.is_impossible)
+        if 3 < step.commit < laboratory.commits - 1:
+            yield from (_make_alarm(laboratory, place, step, order) for place in places)
 
 
 def _toss_outcome(place: Place, chance: random.Random) -> Outcome:
@@ -157,7 +157,7 @@ def make_metric(
     mean = math.fsum(samples) / count
     deviation = math.sqrt(math.fsum((sample - mean) ** 2 for sample in samples) / count)
     median = (ordered[(count - 1) // 2] + ordered[count // 2]) / 2
-    metric = Metric(
+    metric = Metric.model_construct(
         name=name,
         type=kind,
         metric=what,
@@ -188,7 +188,7 @@ def _compare(laboratory: Laboratory, place: Place, number: int, control: int, ch
     base = place.level_ms
     figures = tuple(base * share for share in (0.97, 0.99, 1.0, 1.01, 1.05))
     pairs = tuple(
-        Pair(
+        Pair.model_construct(
             index=index,
             control_first=chance.random() < 0.5,
             control=figures,
@@ -214,7 +214,8 @@ def _compare(laboratory: Laboratory, place: Place, number: int, control: int, ch
     )
 
 
-def _describe_benchmark(laboratory: Laboratory, place: Place) -> BenchmarkInfo:
+@lru_cache(maxsize=4096)
+def _describe_benchmark(samples: int, launches: int, place: Place) -> BenchmarkInfo:
     return BenchmarkInfo(
         model=place.model,
         identifier=place.identifier,
@@ -225,13 +226,14 @@ def _describe_benchmark(laboratory: Laboratory, place: Place) -> BenchmarkInfo:
         inputs={"data": (1, 3, 224, 224)},
         threads=1,
         warmup=2,
-        iterations=laboratory.samples,
-        launches=laboratory.launches,
+        iterations=samples,
+        launches=launches,
         specification=f"specifications/models/{_file_name(place.model)}.json",
         digest=place.digest,
     )
 
 
+@lru_cache(maxsize=4096)
 def _describe_files(place: Place) -> dict[str, FileInfo]:
     size, md5 = int(place.level_ms * (1 << 18)), place.digest[:32]
     export = ExportReport(
@@ -245,6 +247,7 @@ def _describe_files(place: Place) -> dict[str, FileInfo]:
     }
 
 
+@lru_cache(maxsize=4096)
 def _evaluate(place: Place) -> Evaluation:
     share = 0.97 if place.backend.endswith("q8") else 1.0
     statistics = (
@@ -292,8 +295,10 @@ def _make_foreign(laboratory: Laboratory) -> Iterator[Result]:
 
 
 def _launch(index: int, started: float) -> Launch:
-    before = DeviceState(time=started + 5 * index, load=0.25, frequency_mhz=(2100.0,) * 4, temperature_c=41.5)
-    return Launch(
+    before = DeviceState.model_construct(
+        time=started + 5 * index, load=0.25, frequency_mhz=(2100.0,) * 4, temperature_c=41.5
+    )
+    return Launch.model_construct(
         index=index,
         outcome=Outcome.OK,
         commands=(("taskset", "-c", "1", "runner", "--model", "model.pte"),),
@@ -311,10 +316,6 @@ def _file_name(model: str) -> str:
     return "".join(character for character in model if character.isalnum() or character == "_")[:40]
 
 
-def _is_changed(place: Place, step: Step) -> bool:
-    return step.model in {"", place.model} and step.backend in {"", place.backend}
-
-
 def _make_alarm(laboratory: Laboratory, place: Place, step: Step, order: int) -> AlarmReport:
     is_found = order % 3 != 2
     before, after = laboratory.commit(step.commit - 3), laboratory.commit(step.commit)
@@ -324,7 +325,7 @@ def _make_alarm(laboratory: Laboratory, place: Place, step: Step, order: int) ->
     )
     verdict = Verdict.REGRESSION if step.log_ratio > 0 else Verdict.IMPROVEMENT
     change = Change(
-        identity=sha_of(f"{laboratory.seed}:{order}"),
+        identity=sha_of(f"{laboratory.seed}:{order}:{place.number}"),
         benchmark=place.digest,
         title=f"{place.model}/{place.identifier}",
         device=place.device.identity,

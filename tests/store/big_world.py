@@ -66,8 +66,12 @@ class Step:
     backend: str
     log_ratio: float
 
+    def changes(self, place: Place) -> bool:
+        """Return whether it changes the level of a cell."""
+        return self.model in {"", place.model} and self.backend in {"", place.backend}
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Place:
     """A cell of the laboratory: one benchmark on one device."""
 
@@ -173,11 +177,14 @@ class Laboratory:
 
     def level_of(self, place: Place, commit: int) -> float:
         """Return ln(level / first level) of a cell at a commit."""
-        return sum(
-            step.log_ratio
-            for step in self.all_steps
-            if step.commit <= commit and step.model in {"", place.model} and step.backend in {"", place.backend}
-        )
+        return sum(step.log_ratio for step in self._steps_of(place) if step.commit <= commit)
+
+    def _steps_of(self, place: Place) -> tuple[Step, ...]:
+        return self._steps_by_place[place.number]
+
+    @cached_property
+    def _steps_by_place(self) -> tuple[tuple[Step, ...], ...]:
+        return tuple(tuple(step for step in self.all_steps if step.changes(place)) for place in self.places)
 
     def commit(self, number: int) -> Commit:
         """Return a commit."""
@@ -190,8 +197,15 @@ class Laboratory:
             subject=subject,
         )
 
+    @cached_property
+    def _builds(self) -> dict[int, BuildInfo]:
+        return {}
+
     def build(self, number: int) -> BuildInfo:
         """Return the build of a commit."""
+        return self._builds.setdefault(number, self._builds.get(number) or self._make_build(number))
+
+    def _make_build(self, number: int) -> BuildInfo:
         commit = self.commit(number)
         return BuildInfo(
             source=commit.source,
