@@ -4,8 +4,8 @@ A watcher compares every commit with a control that stays the same for days. Aft
 "regression", and all say the same as the alarm. So an alarm explains a comparison of its cell in the same direction
 
 - whose commit is one of the commits in question or a culprit, or
-- whose two commits lie on either side of the change, if the alarm's size is enough for it: its interval reaches that
-  size, or smaller ones.
+- whose two commits lie on either side of the change, if the alarm's size is enough for it: its interval, made wider by
+  half of itself for that of the alarm, reaches that size or smaller ones.
 
 Only alarms that the list itself has explain anything: nothing vanishes from a list because of what it does not show.
 """
@@ -89,22 +89,29 @@ def _are_proven(period: Period) -> list[ColumnElement[bool]]:
 def _is_explained(period: Period) -> ColumnElement[bool]:
     """Return the condition that a shown alarm explains a comparison; see the module."""
     control = COMMITS.alias("control")
-    commit = select(COMMITS.c.sha).where(COMMITS.c.id == CONTRASTS.c.commit_id).scalar_subquery()
-    control_time = select(control.c.time).where(control.c.id == CONTRASTS.c.control_id).scalar_subquery()
-    is_in_question = (
-        select(1).where(ALARM_COMMITS.c.alarm == ALARMS.c.identity, ALARM_COMMITS.c.commit == commit).exists()
+    commit = select(COMMITS.c.sha).where(COMMITS.c.id == CONTRASTS.c.commit_id).correlate(CONTRASTS).scalar_subquery()
+    control_time = (
+        select(control.c.time).where(control.c.id == CONTRASTS.c.control_id).correlate(CONTRASTS).scalar_subquery()
     )
+    is_in_question = (
+        select(1)
+        .where(ALARM_COMMITS.c.alarm == ALARMS.c.identity, ALARM_COMMITS.c.commit == commit)
+        .correlate(ALARMS, CONTRASTS)
+        .exists()
+    )
+    ratio, low, high = CONTRASTS.c.log_ratio, CONTRASTS.c.low_log_ratio, CONTRASTS.c.high_log_ratio
     suffices = case(
-        (CONTRASTS.c.log_ratio >= 0, func.coalesce(CONTRASTS.c.low_log_ratio, 0) <= ALARMS.c.log_ratio),
-        else_=func.coalesce(CONTRASTS.c.high_log_ratio, 0) >= ALARMS.c.log_ratio,
+        (ratio >= 0, func.coalesce(2 * low - ratio, 0) <= ALARMS.c.log_ratio),
+        else_=func.coalesce(2 * high - ratio, 0) >= ALARMS.c.log_ratio,
     )
     spans = and_(ALARMS.c.time > control_time, ALARMS.c.time <= CONTRASTS.c.time, suffices)
-    key = select(CELLS.c.key).where(CELLS.c.id == CONTRASTS.c.cell_id).scalar_subquery()
+    key = select(CELLS.c.key).where(CELLS.c.id == CONTRASTS.c.cell_id).correlate(CONTRASTS).scalar_subquery()
     is_worse = CONTRASTS.c.verdict == Verdict.REGRESSION.value
     same_direction = or_(and_(ALARMS.c.worse, is_worse), and_(~ALARMS.c.worse, ~is_worse))
     return (
         select(1)
         .where(ALARMS.c.cell_key == key, *_are_shown(period), same_direction, or_(is_in_question, spans))
+        .correlate(CONTRASTS)
         .exists()
     )
 

@@ -157,5 +157,6 @@ def is_measured_again() -> ColumnElement[bool]:
                 and_(newer.c.started == CONTRASTS.c.started, newer.c.result_id > CONTRASTS.c.result_id),
             ),
         )
+        .correlate(CONTRASTS)
         .exists()
     )
