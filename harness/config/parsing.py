@@ -37,6 +37,13 @@ def parse_path(value: object) -> object:
     return Path(value).expanduser().absolute() if isinstance(value, (str, Path)) else value
 
 
+def parse_database(value: object) -> object:
+    """Return the URL of a database as it is, an absolute path of a file, or None for an empty text (not given)."""
+    if not isinstance(value, (str, Path)) or "://" in str(value):
+        return value
+    return str(parse_path(value)) if str(value) else None
+
+
 def parse_files(value: object) -> object:
     """Return the files of specifications, which paths or built-in names stand for.
 

@@ -293,6 +293,18 @@ class Settings:
             value="URL",
         ),
     ] = None
+    database: Annotated[
+        str | None,
+        Option(
+            "Database to keep results in, too: a file (SQLite) or `postgresql://HOST/NAME`; a password comes from "
+            "~/.pgpass or PGPASSWORD.",
+            REPORT,
+            parse=parsing.parse_database,
+            inspecting=True,
+            in_specifications=False,
+            value="URL|FILE",
+        ),
+    ] = None
     reporters: Annotated[
         dict[str, str],
         Option(

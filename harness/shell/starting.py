@@ -16,7 +16,9 @@ from harness.shell.guardian import start_guardian
 from harness.shell.process import RunningProcess
 from harness.shell.signals import Interrupted, defer_signals, is_stopping
 
-_SECRET = frozenset({"HARNESS_REMOTE_TOKEN", "HARNESS_REMOTE_TOKEN_FILE", "HARNESS_HOOK_SECRET"})
+_SECRET = frozenset(
+    {"HARNESS_REMOTE_TOKEN", "HARNESS_REMOTE_TOKEN_FILE", "HARNESS_HOOK_SECRET", "HARNESS_DATABASE", "PGPASSWORD"}
+)
 
 
 def run(

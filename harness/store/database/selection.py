@@ -1,0 +1,140 @@
+"""Selection among stored results: conditions that the database decides, and results in the order of measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Select, and_, exists, false, or_, select
+
+from harness.core.device import device_names
+from harness.core.outcome import Outcome
+from harness.core.patterns import matches_pattern
+from harness.core.result import Result
+from harness.core.scalars import format_scalar
+from harness.store.database.columns import key_text
+from harness.store.database.engine import Database
+from harness.store.database.tables import (
+    BENCHMARKS,
+    CELLS,
+    COMMITS,
+    DEVICES,
+    METRIC_NAMES,
+    METRICS,
+    RESULTS,
+)
+from harness.store.database.writing import load_stored
+
+_FAILED = tuple(outcome.value for outcome in Outcome if outcome is not Outcome.OK and not outcome.is_skipped)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSelection:
+    """Selection among stored results; each condition that is given must hold. An empty one holds for every result.
+
+    Attributes:
+        models: Names of models.
+        backends: Names of backends.
+        devices: Identities or names of devices.
+        commit: Beginning of the id of the build's commit, or the name that it was asked for by; empty for any.
+        only: Patterns of `model/identifier`, of which one must match; `NAME:VALUE` is not decided here.
+        metrics: Names of metrics, of which the result must have one.
+        since: Earliest start of the measurement, Unix seconds.
+        until: Latest start.
+        failed: Whether to keep only results that should have numbers and have none.
+        cell: Key of a cell; empty for any.
+        limit: Most results: the newest; None for all.
+    """
+
+    models: tuple[str, ...] = ()
+    backends: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    commit: str = ""
+    only: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    since: float | None = None
+    until: float | None = None
+    failed: bool = False
+    cell: str = ""
+    limit: int | None = None
+
+
+def select_uids(database: Database, selection: StoredSelection) -> tuple[str, ...]:
+    """Return the uids of the selected results, oldest first.
+
+    Raises:
+        EnvironmentProblem: The database cannot be read.
+    """
+    with database.read() as connection:
+        benchmarks = connection.execute(select(BENCHMARKS.c.id, BENCHMARKS.c.model, BENCHMARKS.c.identifier)).all()
+        devices = connection.execute(select(DEVICES.c.id, DEVICES.c.identity, DEVICES.c.name)).all()
+        conditions = _conditions(selection)
+        if selection.only and not any(":" in pattern for pattern in selection.only):
+            conditions.append(
+                CELLS.c.benchmark_id.in_(
+                    [
+                        number
+                        for number, model, identifier in benchmarks
+                        if any(matches_pattern(pattern, f"{model}/{identifier}", {}) for pattern in selection.only)
+                    ]
+                )
+            )
+        if selection.devices:
+            wanted = set(map(key_text, selection.devices))
+            named = [number for number, identity, name in devices if wanted & {*device_names(identity), name}]
+            conditions.append(CELLS.c.device_id.in_(named))
+        query = _joined().where(and_(*conditions)).order_by(RESULTS.c.started.desc(), RESULTS.c.id.desc())
+        rows = connection.execute(query.limit(selection.limit)).all()
+    return tuple(uid for (uid,) in reversed(rows))
+
+
+def iterate_selected(database: Database, selection: StoredSelection) -> Iterator[Result]:
+    """Yield the selected results, oldest first, loaded one after the other.
+
+    Raises:
+        EnvironmentProblem: The database cannot be read, or a result in it is damaged.
+    """
+    for uid in select_uids(database, selection):
+        result = load_stored(database, uid)
+        if result is not None and _matches(result, selection.only):  # it may have been pruned meanwhile
+            yield result
+
+
+def _matches(result: Result, patterns: tuple[str, ...]) -> bool:
+    info = result.benchmark
+    properties = {axis: (format_scalar(value),) for axis, value in info.axes.items()} | {"model": (info.model,)}
+    return not patterns or any(matches_pattern(pattern, info.title, properties) for pattern in patterns)
+
+
+def _joined() -> Select[tuple[str]]:
+    return (
+        select(RESULTS.c.uid)
+        .join(CELLS, CELLS.c.id == RESULTS.c.cell_id)
+        .join(BENCHMARKS, BENCHMARKS.c.id == CELLS.c.benchmark_id)
+        .join(COMMITS, COMMITS.c.id == RESULTS.c.commit_id, isouter=True)
+    )
+
+
+def _conditions(selection: StoredSelection) -> list[ColumnElement[bool]]:
+    """Return the conditions that need no other query."""
+    conditions: list[ColumnElement[bool]] = [~false()]
+    if selection.models:
+        conditions.append(BENCHMARKS.c.model.in_(map(key_text, selection.models)))
+    if selection.backends:
+        conditions.append(BENCHMARKS.c.backend.in_(map(key_text, selection.backends)))
+    if selection.commit:
+        begins = COMMITS.c.sha.startswith(key_text(selection.commit), autoescape=True)
+        conditions.append(or_(begins, COMMITS.c.name == key_text(selection.commit)))
+    if selection.metrics:
+        names = select(METRIC_NAMES.c.id).where(METRIC_NAMES.c.name.in_(map(key_text, selection.metrics)))
+        has_metric = (METRICS.c.result_id == RESULTS.c.id) & METRICS.c.name_id.in_(names)
+        conditions.append(exists().where(has_metric))
+    if selection.since is not None:
+        conditions.append(RESULTS.c.started >= selection.since)
+    if selection.until is not None:
+        conditions.append(RESULTS.c.started <= selection.until)
+    if selection.failed:
+        conditions.append(RESULTS.c.outcome.in_(_FAILED))
+    if selection.cell:
+        conditions.append(CELLS.c.key == selection.cell)
+    return conditions
