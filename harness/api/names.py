@@ -127,6 +127,11 @@ class _Options(TypedDict, total=False):
     remote_reporter: str
     """`URL` or `URL|category` to post results to; the token comes from HARNESS_REMOTE_TOKEN."""
 
+    database: str
+    """Database to keep results in, too: a file (SQLite) or `postgresql://HOST/NAME`; a password comes from
+    ~/.pgpass or PGPASSWORD.
+    """
+
     reporters: Mapping[str, str]
     """Further reporters by name, `NAME` or `NAME=ARGUMENT`."""
 

@@ -94,5 +94,7 @@ def _choose(target: Path, form: str | None) -> tuple[str, Path]:
     known = _FORMATS.get(target.suffix.lower())
     if known is None or (form is not None and form != known):
         wanted = _ENDINGS[form] if form is not None else ", ".join(sorted(_FORMATS))
-        raise UsageError(f"{target}: unsuitable ending `{target.suffix}`", hint=f"name a file with {wanted}, or a folder")
+        raise UsageError(
+            f"{target}: unsuitable ending `{target.suffix}`", hint=f"name a file with {wanted}, or a folder"
+        )
     return known, target

@@ -134,7 +134,9 @@ def _reject_others(path: Path) -> None:
     """
     suffix = path.suffix.lower()
     if not path.exists():
-        raise UsageError(f"there is no file or folder {path}", hint="name a result.json, a folder of results or a .jsonl")
+        raise UsageError(
+            f"there is no file or folder {path}", hint="name a result.json, a folder of results or a .jsonl"
+        )
     if path.is_dir():
         return
     if suffix in _TABLES:

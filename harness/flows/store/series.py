@@ -53,20 +53,19 @@ def make_series(key: SeriesKey, results: Iterable[Result]) -> Series:
     return Series(key=key, points=tuple(sorted(points, key=lambda point: point.order)))
 
 
-def _make_point(
-    result: Result, comparison: Comparison, build: BuildInfo, places: dict[str, int]
-) -> SeriesPoint | None:
+def _make_point(result: Result, comparison: Comparison, build: BuildInfo, places: dict[str, int]) -> SeriesPoint | None:
     control = comparison.control.commit
-    return series_point(
-        result, build.commit, places[build.commit], control=control, control_order=places.get(control)
-    )
+    return series_point(result, build.commit, places[build.commit], control=control, control_order=places.get(control))
 
 
 def _rank_commits(compared: Iterable[tuple[Result, Comparison, BuildInfo]]) -> dict[str, int]:
     """Return the place of each commit in the order of time; one that has no time has that of its first measurement."""
     times: dict[str, float] = {}
     for result, comparison, build in compared:
-        for commit, time in ((comparison.control.commit, comparison.control.commit_time), (build.commit, build.commit_time)):
+        for commit, time in (
+            (comparison.control.commit, comparison.control.commit_time),
+            (build.commit, build.commit_time),
+        ):
             known = float(time) if time is not None else result.started
             times[commit] = min(times.get(commit, known), known)
     ordered = sorted(times, key=lambda commit: times[commit])

@@ -166,7 +166,6 @@ class ResultImporter:
             else:
                 self._outcome.conflicts.append(Conflict(new.result.uid, place))
 
-
     def _add_logs(self, known: Sequence[NewResult]) -> None:
         """Store the logs of results that came without them, from a server for example."""
         logs = {key_text(new.result.uid): new.logs for new in known if new.logs}
@@ -190,7 +189,8 @@ def read_logs(folder: Path) -> tuple[RawLog, ...]:
         return ()
     files = sorted(file for file in place.iterdir() if file.suffix == ".txt" and file.is_file())
     return tuple(
-        RawLog(name=_decode_name(file.stem), text=read_bounded(file, RESULT_BYTES).decode(errors="replace")) for file in files
+        RawLog(name=_decode_name(file.stem), text=read_bounded(file, RESULT_BYTES).decode(errors="replace"))
+        for file in files
     )
 
 

@@ -17,6 +17,7 @@ from harness.store.canonical_json import to_json_line
 from harness.store.database.engine import Database
 from harness.store.database.packing import pack_body
 from harness.store.database.tables import (
+    ALARM_COMMITS,
     ALARMS,
     ARTIFACTS,
     ARTIFACTS_OF_RESULTS,
@@ -166,7 +167,8 @@ def _remove_commits(connection: Connection) -> None:
     """Remove commits that nothing names any more."""
     named = [RESULTS.c.commit_id, METRICS.c.commit_id, CONTRASTS.c.commit_id, CONTRASTS.c.control_id]
     is_named = (exists().where(column == COMMITS.c.id) for column in named)
-    connection.execute(delete(COMMITS).where(*(~condition for condition in is_named)))
+    is_suspected = exists().where(ALARM_COMMITS.c.commit == COMMITS.c.sha)
+    connection.execute(delete(COMMITS).where(~is_suspected, *(~condition for condition in is_named)))
 
 
 def _remove_logs(database: Database, uids: Sequence[str]) -> None:

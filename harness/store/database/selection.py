@@ -85,7 +85,7 @@ def select_uids(database: Database, selection: StoredSelection) -> tuple[str, ..
             conditions.append(CELLS.c.device_id.in_(named))
         query = _joined().where(and_(*conditions)).order_by(RESULTS.c.started.desc(), RESULTS.c.id.desc())
         rows = connection.execute(query.limit(selection.limit)).all()
-    return tuple(uid for (uid,) in reversed(rows))
+    return tuple(row.uid for row in reversed(rows))
 
 
 def iterate_selected(database: Database, selection: StoredSelection) -> Iterator[Result]:
