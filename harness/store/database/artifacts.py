@@ -1,84 +1,115 @@
-"""Files that belong to results, stored once by their content."""
+"""Files that belong to results, and those that belong to none any more."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from hashlib import sha256
-from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
-from sqlalchemy import Connection
+from sqlalchemy import delete, select
 
-from harness.core.errors import EnvironmentProblem
-from harness.core.result import RawLog
-from harness.files.atomic import write_atomically
+from harness.core.errors import UsageError
+from harness.store.database.artifact_files import ARTIFACT_BYTES
+from harness.store.database.artifact_files import ArtifactFolder as ArtifactFolder  # noqa: PLC0414 - its place of old
 from harness.store.database.columns import key_text
-from harness.store.database.names import insert_new
-from harness.store.database.tables import ARTIFACTS, ARTIFACTS_OF_RESULTS
+from harness.store.database.engine import Database
+from harness.store.database.tables import ARTIFACTS, ARTIFACTS_OF_RESULTS, RESULTS
 from harness.store.history import ArtifactInfo
 
-_TEXT: Final = "text/plain; charset=utf-8"
+GRACE_S: Final = 86_400.0
+"""A file that nothing refers to is kept so long: whoever wrote it may be about to store the result."""
 
 
 @dataclass(frozen=True, slots=True)
-class ArtifactFolder:
-    """Folder of files by SHA-256.
+class SweptArtifacts:
+    """What was removed.
 
     Attributes:
-        path: The folder; made when the first file is stored.
+        files: Number of files.
+        size_bytes: Their size.
     """
 
-    path: Path
+    files: int
+    size_bytes: int
 
-    def locate(self, digest: str) -> Path:
-        """Return the file with this content."""
-        return self.path / digest[:2] / digest[2:]
 
-    def write_logs(self, logs: Sequence[RawLog]) -> tuple[ArtifactInfo, ...]:
-        """Write the output of launches as files `logs/NAME`.
+def store_artifact(
+    database: Database,
+    uid: str,
+    name: str,
+    content: bytes | BinaryIO | Iterable[bytes],
+    *,
+    media_type: str,
+    now: float,
+    limit_bytes: int = ARTIFACT_BYTES,
+) -> ArtifactInfo:
+    """Store a file of a result; storing the same again changes nothing.
 
-        Raises:
-            EnvironmentProblem: A file cannot be written.
-        """
-        return tuple(
-            self.write(f"logs/{log.name}", log.text.encode(errors="backslashreplace"), media_type=_TEXT) for log in logs
-        )
+    Args:
+        database: Where.
+        uid: The result.
+        name: Name of the file, with folders.
+        content: Its content; a stream is read in parts.
+        media_type: Its type.
+        now: Unix seconds.
+        limit_bytes: Largest size.
 
-    def write(self, name: str, content: bytes, *, media_type: str) -> ArtifactInfo:
-        """Write a file durably, unless its content is there.
+    Raises:
+        UsageError: There is no such result, the name is unfit or taken by another content, or the file is too large.
+        EnvironmentProblem: It cannot be written.
+    """
+    _find_result(database, uid)
+    file = database.artifacts.write(name, content, media_type=media_type, limit_bytes=limit_bytes)
+    with database.write() as connection:
+        key = connection.execute(select(RESULTS.c.id).where(RESULTS.c.uid == key_text(uid))).scalar()
+        if key is None:
+            raise UsageError(f"there is no result {uid!r}")
+        table = ARTIFACTS_OF_RESULTS.c
+        known = connection.execute(select(table.digest).where(table.result_id == key, table.name == name)).scalar()
+        if known not in {None, file.digest}:
+            raise UsageError(f"the result {uid} has another file {name!r}", hint="give it another name")
+        database.artifacts.attach(connection, {key: [file]}, now)
+    return file
 
-        Raises:
-            EnvironmentProblem: It cannot be written.
-        """
-        digest = sha256(content).hexdigest()
-        path = self.locate(digest)
-        try:
-            if not path.exists():
-                write_atomically(path, content, durable=True)
-        except OSError as error:
-            raise EnvironmentProblem(
-                f"cannot write the file {path}: {error.strerror or error}",
-                hint="check the permissions of its folder, and the space on its disk",
-            ) from error
-        return ArtifactInfo(name=key_text(name), digest=digest, size_bytes=len(content), media_type=media_type)
 
-    def attach(self, connection: Connection, files: Mapping[int, Sequence[ArtifactInfo]], now: float) -> None:
-        """Store that files belong to results, given by id."""
-        stored = {
-            file.digest: {
-                "digest": file.digest,
-                "size_bytes": file.size_bytes,
-                "media_type": file.media_type,
-                "stored": now,
-            }
-            for group in files.values()
-            for file in group
-        }
-        rows = [
-            {"result_id": key, "name": file.name, "digest": file.digest}
-            for key, group in files.items()
-            for file in group
-        ]
-        insert_new(connection, ARTIFACTS, list(stored.values()))
-        insert_new(connection, ARTIFACTS_OF_RESULTS, rows)
+def find_artifact(database: Database, uid: str, name: str) -> ArtifactInfo | None:
+    """Return a file of a result; None if it has none of this name. `database.artifacts.open(DIGEST)` reads it.
+
+    Raises:
+        EnvironmentProblem: The database cannot be read.
+    """
+    query = (
+        select(ARTIFACTS)
+        .join(ARTIFACTS_OF_RESULTS, ARTIFACTS_OF_RESULTS.c.digest == ARTIFACTS.c.digest)
+        .join(RESULTS, RESULTS.c.id == ARTIFACTS_OF_RESULTS.c.result_id)
+        .where(RESULTS.c.uid == key_text(uid), ARTIFACTS_OF_RESULTS.c.name == key_text(name))
+    )
+    with database.read() as connection:
+        row = connection.execute(query).first()
+    if row is None:
+        return None
+    return ArtifactInfo(name=name, digest=row.digest, size_bytes=row.size_bytes, media_type=row.media_type)
+
+
+def sweep_artifacts(database: Database, *, now: float, grace_s: float = GRACE_S) -> SweptArtifacts:
+    """Remove files that belong to no result, unless they were written or used lately.
+
+    Raises:
+        EnvironmentProblem: The database or a file cannot be changed.
+    """
+    folder, files, size = database.artifacts, 0, 0
+    with database.write() as connection:  # nobody can refer to a file meanwhile
+        used = set(connection.execute(select(ARTIFACTS_OF_RESULTS.c.digest).distinct()).scalars())
+        for digest, written in list(folder.list_digests()):
+            if digest not in used and written < now - grace_s:
+                files += 1
+                size += folder.remove(digest)
+        is_used = select(ARTIFACTS_OF_RESULTS.c.digest).where(ARTIFACTS_OF_RESULTS.c.digest == ARTIFACTS.c.digest)
+        connection.execute(delete(ARTIFACTS).where(~is_used.exists()))
+    return SweptArtifacts(files, size)
+
+
+def _find_result(database: Database, uid: str) -> None:
+    with database.read() as connection:
+        if connection.execute(select(RESULTS.c.id).where(RESULTS.c.uid == key_text(uid))).first() is None:
+            raise UsageError(f"there is no result {uid!r}")

@@ -5,23 +5,26 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from platformdirs import user_data_dir
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
+from harness.config.settings import APP
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.files.installation import install_command
 from harness.store.database import schema
-from harness.store.database.artifacts import ArtifactFolder
+from harness.store.database.artifact_files import ArtifactFolder
 from harness.store.database.faults import explain_fault, explain_sqlite_fault
+from harness.store.tree import encode_segment
 
 PATIENCE_S: Final = 60.0
 """How long a writer waits for those of other processes."""
@@ -115,7 +118,8 @@ def open_database(
         url: Path of a file of SQLite, `sqlite:///PATH` or `postgresql://USER@HOST/NAME`.
         create: Whether to make it where there is none; of PostgreSQL, its tables.
         durable: Whether what was stored outlives also a failure of power. It outlives a crash of programs anyway.
-        artifacts: Folder of the files that belong to results; None takes `<file>.artifacts`, beside SQLite's file.
+        artifacts: Folder of the files that belong to results; None takes `<file>.artifacts` beside the file of SQLite,
+            and a folder of this user, by the name of the database, for PostgreSQL.
         patience_s: How long to wait for other writers, in seconds.
 
     Raises:
@@ -126,7 +130,7 @@ def open_database(
     place = address.render_as_string(hide_password=True)
     if address.get_backend_name() == "sqlite":
         return _open_sqlite(address, create=create, durable=durable, artifacts=artifacts, patience_s=patience_s)
-    folder = artifacts or Path(f"{address.database or 'harness'}.artifacts")
+    folder = artifacts or Path(user_data_dir(APP)) / "artifacts" / encode_segment(address.database or "")
     engine = create_engine(
         address,
         pool_pre_ping=True,
@@ -189,9 +193,7 @@ def _open_sqlite(address: URL, *, create: bool, durable: bool, artifacts: Path |
     folder = artifacts or path.with_name(f"{path.name}.artifacts")
     database = Database(engine, place, ArtifactFolder(folder))
     try:
-        if create:
-            _use_write_ahead_log(path, patience_s)
-        _prepare(database, migrating, create=create)
+        _prepare(database, migrating, create=create, before=lambda: _use_write_ahead_log(path, patience_s))
     except BaseException:
         database.close()
         raise
@@ -216,7 +218,7 @@ def _set_up_connections(engine: Engine, *pragmas: str) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _prepare(database: Database, migrating: Engine, *, create: bool) -> None:
+def _prepare(database: Database, migrating: Engine, *, create: bool, before: Callable[[], None] | None = None) -> None:
     """Make the tables where there are none, and bring older ones forward; two processes may do so at once."""
     with database.read() as connection:
         version = schema.require_ours(connection, database.place)
@@ -224,6 +226,8 @@ def _prepare(database: Database, migrating: Engine, *, create: bool) -> None:
         return
     if version is None and not create:
         raise EnvironmentProblem(f"the database {database.place} is empty", hint="results that are stored fill it")
+    if before is not None:
+        before()
     migration = Database(migrating, database.place, database.artifacts)
     with migration.write() as connection:
         if schema.require_ours(connection, database.place) != schema.VERSION:  # another process may have been first

@@ -59,8 +59,8 @@ def known_versions() -> tuple[str, ...]:
     return tuple(sorted(path.stem.split("_")[1] for path in (MIGRATIONS / "versions").glob("schema_*.py")))
 
 
-def migrate(connection: Connection) -> None:
-    """Bring the schema to `VERSION`, in the transaction of the connection.
+def migrate(connection: Connection, version: str | None = None) -> None:
+    """Bring the schema to a version, by default `VERSION`, in the transaction of the connection.
 
     On SQLite foreign keys must be off: rebuilding a table drops it, which would delete what refers to it.
 
@@ -70,7 +70,7 @@ def migrate(connection: Connection) -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    command.upgrade(config, version or VERSION)
     if connection.dialect.name == "sqlite":
         broken = connection.execute(text("PRAGMA foreign_key_check")).first()
         if broken is not None:

@@ -1,4 +1,4 @@
-"""Indexes that have all that the band of a history needs."""
+"""Indexes that hold all that the band of a history needs."""
 
 from __future__ import annotations
 
@@ -12,19 +12,10 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Replace two indexes by wider ones, and add one of the few results with figures from elsewhere."""
+    """Bring the schema forward."""
     op.drop_index("ix_results_cell_id_time_started", "results")
-    op.create_index("ix_results_history", "results", ["cell_id", "time", "started", "outcome", "trusted"], unique=False)
+    op.create_index("ix_results_history", "results", ["cell_id", "time", "started", "outcome", "trusted"])
     elsewhere = sa.text("origin != ''")
-    op.create_index(
-        "ix_results_elsewhere",
-        "results",
-        ["cell_id"],
-        unique=False,
-        sqlite_where=elsewhere,
-        postgresql_where=elsewhere,
-    )
+    op.create_index("ix_results_elsewhere", "results", ["cell_id"], sqlite_where=elsewhere, postgresql_where=elsewhere)
     op.drop_index("ix_metrics_history", "metrics")
-    op.create_index(
-        "ix_metrics_history", "metrics", ["cell_id", "name_id", "time", "result_id", "median"], unique=False
-    )
+    op.create_index("ix_metrics_history", "metrics", ["cell_id", "name_id", "time", "result_id", "median"])
