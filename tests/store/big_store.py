@@ -15,8 +15,6 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
-from sqlalchemy import insert
-
 from harness import __version__
 from harness.core.alarm import Alarm, AlarmEvent, AlarmOrigin, AlarmReport, AlarmStage, Verification
 from harness.core.benchmark import Export
@@ -34,9 +32,8 @@ from harness.core.note import Note
 from harness.core.origin import Origin
 from harness.core.reproduction import Reproduction
 from harness.core.result import BenchmarkInfo, FileInfo, Launch, Outcome, Result
-from harness.store.database.alarm_columns import describe_alarm
+from harness.store.database.alarms import store_alarm
 from harness.store.database.engine import Database, open_database
-from harness.store.database.tables import ALARM_COMMITS, ALARMS
 from harness.store.database.writing import NewResult, store_results
 from tests.store.big_world import Laboratory, Place, Step
 
@@ -395,7 +392,7 @@ def fill_store(database: Database, laboratory: Laboratory) -> int:
         store_results(database, new, now=batch[-1].finished + 60)
         count += len(batch)
     for report in make_alarms(laboratory):
-        _store(database, report)
+        store_alarm(database, report, now=report.alarm.updated + 60)
     database.optimize()
     return count
 
@@ -403,17 +400,6 @@ def fill_store(database: Database, laboratory: Laboratory) -> int:
 def is_nightly(result: Result) -> bool:
     """Return whether a result belongs to a nightly run."""
     return result.run.endswith(("0", "2", "4", "6", "8"))
-
-
-def _store(database: Database, report: AlarmReport) -> None:
-    row = describe_alarm(report)
-    with database.write() as connection:
-        connection.execute(insert(ALARMS).values(row.values))
-        commits = [
-            {"alarm": report.alarm.identity, "commit": commit, "cell_key": row.values["cell_key"]}
-            for commit in row.commits
-        ]
-        connection.execute(insert(ALARM_COMMITS), commits)
 
 
 def main() -> None:

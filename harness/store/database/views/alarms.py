@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Row, select
 from harness.core.alarm import AlarmReport, AlarmStage
 from harness.core.commit import Commit
 from harness.store.database.alarm_columns import unpack_report
+from harness.store.database.columns import key_text
 from harness.store.database.tables import ALARM_REMARKS, ALARMS, CELLS, COMMITS
 from harness.store.database.views.rows import to_commit
 from harness.store.database.views.selecting import (
@@ -64,9 +65,9 @@ def select_alarms(selection: Selection) -> ColumnElement[bool] | None:
 
 def find_alarm(connection: Connection, identity: str, now: float) -> AlarmDetail | None:
     """Return an alarm by its identity, with its series."""
-    if not is_stored_text(identity) or "\0" in identity:
+    if not is_stored_text(identity):
         return None
-    row = connection.execute(select(ALARMS).where(ALARMS.c.identity == identity)).one_or_none()
+    row = connection.execute(select(ALARMS).where(ALARMS.c.identity == key_text(identity))).one_or_none()
     if row is None:
         return None
     report = unpack_report(row.report, row.series)
