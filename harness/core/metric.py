@@ -70,7 +70,7 @@ class Observation(Value):
     @property
     def is_of_operator(self) -> bool:
         """True if it is the time of one operator."""
-        return _of_operator(self.type, self.metric, self.unit)
+        return is_of_operator(self.type, self.metric, self.unit)
 
 
 class LaunchInterval(Value):
@@ -161,15 +161,15 @@ class Metric(Value):
     @property
     def is_of_operator(self) -> bool:
         """True if it is the time of one operator."""
-        return _of_operator(self.type, self.metric, self.unit)
+        return is_of_operator(self.type, self.metric, self.unit)
 
 
 _WHOLES: Final = frozenset({"NET", "RUN", "LLM"})
 """Types of metrics that are about more than one operator."""
 
 
-def _of_operator(type_: str, metric: str, unit: str) -> bool:
-    """Return whether it has FAI-PEP's form: the type is the operator's name, the metric its latency."""
+def is_of_operator(type_: str, metric: str, unit: str) -> bool:
+    """Return whether a metric is the time of one operator: in FAI-PEP's form its type names it, and it is a latency."""
     return metric == "latency" and type_ not in _WHOLES and convert(1.0, unit, "s") is not None
 
 

@@ -20,25 +20,33 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _SHARED: Final = "reporters.document"
+_PICTURE_STYLES: Final = ("document/colours.css", "document/pictures.css")
 
 
-def render_page(package: str, template: str, *, title: str, **values: object) -> str:
+def render_page(
+    package: str, template: str, *, title: str, own_style: str = "", own_script: str = "", **values: object
+) -> str:
     """Render a template that extends `document/page.html`.
 
     Args:
         package: Package of the reporter, with a folder `templates`.
         template: File name in that folder.
         title: Title of the window.
+        own_style: Style sheet in that folder, behind those of all pages; empty for none.
+        own_script: Script in that folder, behind that of all pages; empty for none.
         values: Values that the template uses.
     """
     environment = load_environment(package)
-    script = _read_source(environment, "document/sort.js")
+    scripts = ("document/sort.js", f"own/{own_script}") if own_script else ("document/sort.js",)
+    script = _read_sources(environment, *scripts)
     digest = base64.b64encode(sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    styles: tuple[str, ...] = (*_PICTURE_STYLES, "document/page.css")
+    styles += (f"own/{own_style}",) if own_style else ()
     return environment.get_template(f"own/{template}").render(
         title=title,
         policy=policy,
-        style=Markup(_read_style(environment, "colours.css", "pictures.css", "page.css")),  # noqa: S704 - our own files
+        style=Markup(_read_sources(environment, *styles)),  # noqa: S704 - our own files
         script=Markup(script),  # noqa: S704
         **values,
     )
@@ -52,7 +60,7 @@ def render_picture(picture: Picture, *, is_file: bool = False) -> Markup:
         is_file: Whether it becomes a file of its own, with its own style and background; else it is part of a page.
     """
     environment = load_environment(_SHARED)
-    style = Markup(_read_style(environment, "colours.css", "pictures.css")) if is_file else ""  # noqa: S704
+    style = Markup(_read_sources(environment, *_PICTURE_STYLES)) if is_file else ""  # noqa: S704
     text = environment.get_template("document/picture.svg").render(picture=picture, style=style, is_file=is_file)
     return Markup(text)  # noqa: S704 - the template has escaped every text
 
@@ -86,8 +94,8 @@ def _make_safe(value: object) -> object:
     return value if isinstance(value, Markup) or not isinstance(value, str) else make_printable(value)
 
 
-def _read_style(environment: Environment, *names: str) -> str:
-    return "".join(_read_source(environment, f"document/{name}") for name in names)
+def _read_sources(environment: Environment, *names: str) -> str:
+    return "".join(_read_source(environment, name) for name in names)
 
 
 def _read_source(environment: Environment, name: str) -> str:

@@ -1,0 +1,108 @@
+"""Frame of every page: navigation, filters, and what templates share."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+import harness
+from harness.core.comparison import Verdict
+from harness.core.effect import Effect
+from harness.dashboard.links import Site
+from harness.presentation.numbers import format_change, format_interval, format_quantity
+from harness.presentation.verdicts import CATEGORY_OF_VERDICT, VerdictCategory
+from harness.store.history import Figure, Selection
+from reporters.document.rendering import render_page
+
+_PACKAGE: Final = "harness.dashboard"
+
+
+class Shown:
+    """Values as texts: what templates call for every figure, so that all pages format alike."""
+
+    def figure(self, figure: Figure | None) -> str:
+        """Return a median with its unit; empty where there is none."""
+        if figure is None or figure.median is None:
+            return ""
+        return format_quantity(figure.median, figure.metric.unit)
+
+    def quantity(self, value: float | None, unit: str) -> str:
+        """Return a value with its unit; empty where there is none."""
+        return "" if value is None else format_quantity(value, unit)
+
+    def range(self, low: float | None, high: float | None, unit: str) -> str:
+        """Return an interval with its unit; empty where there is none."""
+        if low is None or high is None:
+            return ""
+        return f"{format_quantity(low, unit)} … {format_quantity(high, unit)}"
+
+    def change(self, effect: Effect | None) -> str:
+        """Return a relative change; empty where there is none."""
+        return "" if effect is None else format_change(effect.relative_change)
+
+    def interval(self, effect: Effect | None) -> str:
+        """Return the interval of a relative change; empty where there is none."""
+        if effect is None or (effect.low_log_ratio is None and effect.high_log_ratio is None):
+            return ""
+        return format_interval(effect.low_relative_change, effect.high_relative_change)
+
+    def category(self, verdict: Verdict) -> VerdictCategory:
+        """Return the category of a verdict, with its mark and class."""
+        return CATEGORY_OF_VERDICT[verdict]
+
+    def time(self, seconds: float | None) -> str:
+        """Return a time to the minute (UTC); empty where there is none, and for what no calendar has."""
+        moment = to_datetime(seconds)
+        return f"{moment:%Y-%m-%d %H:%M}" if moment is not None else ""
+
+    def machine_time(self, seconds: float | None) -> str:
+        """Return the same for programs (`<time datetime>`)."""
+        moment = to_datetime(seconds)
+        return moment.isoformat(timespec="seconds") if moment is not None else ""
+
+
+def to_datetime(seconds: float | None) -> datetime | None:
+    """Return a time in UTC; None for none, and for one that no calendar has: clocks can be wrong by anything."""
+    if seconds is None:
+        return None
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def render_view(template: str, site: Site, *, title: str, view: str = "", **values: object) -> str:
+    """Render a template that extends `frame.html`.
+
+    Args:
+        template: File name in `templates`.
+        site: What all pages have in common.
+        title: Title of the page.
+        view: Name of the entry of the navigation that the page belongs to.
+        values: Values that the template uses.
+    """
+    return render_page(
+        _PACKAGE,
+        template,
+        title=f"{title} · {site.title}",
+        own_style="dashboard.css",
+        own_script="dashboard.js",
+        heading=title,
+        site=site,
+        links=site.links,
+        view=view,
+        show=Shown(),
+        version=harness.__version__,
+        **values,
+    )
+
+
+def filter_texts(selection: Selection) -> dict[str, tuple[str, ...]]:
+    """Return what a filter bar marks as chosen, by the name of its field."""
+    return {
+        "models": selection.models,
+        "backends": selection.backends,
+        "devices": selection.devices,
+        "frameworks": selection.frameworks,
+        "categories": selection.categories,
+    }
