@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, bindparam, case, func, select
 
-from harness.store.database.result_columns import CommitName, ResultColumns, commit_name
-from harness.store.database.tables import CELLS, COMMITS, RESULTS
+from harness.core.outcome import Outcome
+from harness.store.database.names import Resolved
+from harness.store.database.result_columns import ResultColumns
+from harness.store.database.tables import CELLS, COMMITS, CONTRASTS, RESULTS
 
 _CHUNK: Final = 500
 
@@ -51,14 +53,13 @@ def add_to_cells(connection: Connection, results: Sequence[tuple[int, int, Resul
     )
 
 
-def add_to_commits(connection: Connection, results: Iterable[ResultColumns], commits: Mapping[CommitName, int]) -> None:
+def add_to_commits(connection: Connection, results: Iterable[tuple[ResultColumns, Resolved]]) -> None:
     """Move the last measurement of commits forward, also of those that were controls."""
     measured: dict[int, float] = {}
-    for columns in results:
-        control = columns.contrast.control if columns.contrast is not None else None
-        for build in (columns.build, control):
-            if build is not None:
-                key = commits[commit_name(build)]
+    for columns, shared in results:
+        control = shared.contrast[1] if shared.contrast is not None else None
+        for key in (shared.places["commit_id"], control):
+            if key is not None:
                 measured[key] = max(measured.get(key, columns.measured), columns.measured)
     if not measured:
         return
@@ -67,6 +68,40 @@ def add_to_commits(connection: Connection, results: Iterable[ResultColumns], com
         COMMITS.update().where(COMMITS.c.id == bindparam("key"), is_older).values(measured=bindparam("start")),
         [{"key": key, "start": start} for key, start in measured.items()],
     )
+
+
+def recount_cells(connection: Connection, cells: Collection[int] | None = None) -> None:
+    """Count the results of cells again and find their newest, after results were removed or changed.
+
+    Args:
+        connection: A connection that writes.
+        cells: Ids of the cells; None for all.
+    """
+    mine = RESULTS.c.cell_id == CELLS.c.id
+    newest = select(RESULTS.c.id).where(mine).order_by(RESULTS.c.started.desc(), RESULTS.c.id.desc()).limit(1)
+    change = CELLS.update().values(
+        results=select(func.count()).select_from(RESULTS).where(mine).scalar_subquery(),
+        latest_result_id=newest.scalar_subquery(),
+        latest_good_id=newest.where(RESULTS.c.outcome == Outcome.OK.value).scalar_subquery(),
+    )
+    for part in _parts(cells):
+        connection.execute(change if part is None else change.where(CELLS.c.id.in_(part)))
+
+
+def recount_commits(connection: Connection, commits: Collection[int] | None = None) -> None:
+    """Find the last measurement of commits again, after results were removed or changed; None is all commits."""
+    own = select(func.max(RESULTS.c.started)).where(RESULTS.c.commit_id == COMMITS.c.id).scalar_subquery()
+    control = select(func.max(CONTRASTS.c.started)).where(CONTRASTS.c.control_id == COMMITS.c.id).scalar_subquery()
+    change = COMMITS.update().values(measured=case((control > func.coalesce(own, control - 1), control), else_=own))
+    for part in _parts(commits):
+        connection.execute(change if part is None else change.where(COMMITS.c.id.in_(part)))
+
+
+def _parts(ids: Collection[int] | None) -> Iterable[list[int] | None]:
+    if ids is None:
+        return [None]
+    ordered = sorted(ids)
+    return [ordered[start : start + _CHUNK] for start in range(0, len(ordered), _CHUNK)]
 
 
 def _read_newest(connection: Connection, cells: Iterable[int]) -> dict[int, _Newest]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from typing import Final, TypeVar
+from dataclasses import dataclass
+from typing import Final, TypedDict, TypeVar
 
 from sqlalchemy import Connection, Table, select, tuple_
 from sqlalchemy.dialects.postgresql import insert as insert_postgresql
@@ -11,13 +12,65 @@ from sqlalchemy.dialects.sqlite import insert as insert_sqlite
 
 from harness.core.build import BuildInfo
 from harness.store.database.columns import bounded_float, shown_text
-from harness.store.database.result_columns import CommitName, MetricName, commit_name
+from harness.store.database.result_columns import CommitName, MetricName, ResultColumns, commit_name
 from harness.store.database.tables import BENCHMARKS, CELLS, COMMITS, DEVICES, METRIC_NAMES
 
 _CHUNK: Final = 200
 """Keys of a query: SQLite allows 32,766 variables, and its expression tree a depth of 1,000."""
 
+
+class Places(TypedDict):
+    """Columns that metrics and comparisons repeat of their result."""
+
+    cell_id: int
+    commit_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Ids of the rows that a result shares with others.
+
+    Attributes:
+        places: Its cell and its commit.
+        names: Name of each metric.
+        contrast: Name of the metric that was compared, and the control's commit; None without a comparison.
+    """
+
+    places: Places
+    names: tuple[int, ...]
+    contrast: tuple[int, int] | None
+
+
 Key = TypeVar("Key", bound=Hashable)
+
+
+def resolve(connection: Connection, results: Sequence[ResultColumns]) -> list[Resolved]:
+    """Return the ids of everything that results share; what is new is stored."""
+    contrasts = [columns.contrast for columns in results if columns.contrast is not None]
+    builds = [columns.build for columns in results if columns.build is not None]
+    commits = ensure_commits(connection, [*builds, *(contrast.control for contrast in contrasts)])
+    devices = ensure_devices(connection, [columns.device for columns in results])
+    benchmarks = ensure_benchmarks(connection, [columns.benchmark for columns in results])
+    pairs = {
+        columns.cell_key: (benchmarks[columns.benchmark["digest"]], devices[columns.device["identity"]])
+        for columns in results
+    }
+    cells = ensure_cells(connection, pairs)
+    metrics = [name for columns in results for name in columns.names]
+    ids = ensure_metric_names(connection, [*metrics, *(contrast.name for contrast in contrasts)])
+    return [
+        Resolved(
+            places=Places(
+                cell_id=cells[columns.cell_key],
+                commit_id=commits[commit_name(columns.build)] if columns.build is not None else None,
+            ),
+            names=tuple(ids[name] for name in columns.names),
+            contrast=(ids[columns.contrast.name], commits[commit_name(columns.contrast.control)])
+            if columns.contrast is not None
+            else None,
+        )
+        for columns in results
+    ]
 
 
 def ensure_commits(connection: Connection, builds: Iterable[BuildInfo]) -> dict[CommitName, int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
-from typing import Final, TypedDict
+from typing import Final
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
@@ -21,7 +21,7 @@ from harness.store.database.columns import key_text
 from harness.store.database.derived import add_to_cells, add_to_commits
 from harness.store.database.engine import Database
 from harness.store.database.packing import pack_body, unpack_body
-from harness.store.database.result_columns import ResultColumns, commit_name, describe_result
+from harness.store.database.result_columns import ResultColumns, describe_result
 from harness.store.database.samples import PackedSamples, attach_samples, pack_samples, samples_to_exclude
 from harness.store.database.tables import CONTRASTS, METRICS, RESULTS, SAMPLES
 
@@ -41,13 +41,6 @@ class NewResult:
     result: Result
     category: str = ""
     logs: tuple[RawLog, ...] = ()
-
-
-class _Places(TypedDict):
-    """Columns that metrics and comparisons repeat of their result."""
-
-    cell_id: int
-    commit_id: int | None
 
 
 class Storing(StrEnum):
@@ -101,8 +94,8 @@ def load_stored(database: Database, uid: str) -> Result | None:
         EnvironmentProblem: The database cannot be read, or what it has is damaged.
     """
     with database.read() as connection:
-        row = connection.execute(_BODIES.where(RESULTS.c.uid == key_text(uid))).first()
-        return next(_load(connection, [row], database.place)) if row is not None else None
+        row = connection.execute(BODIES.where(RESULTS.c.uid == key_text(uid))).first()
+        return next(load_rows(connection, [row], database.place)) if row is not None else None
 
 
 def iterate_results(database: Database, *, chunk: int = 50) -> Iterator[Result]:
@@ -115,22 +108,22 @@ def iterate_results(database: Database, *, chunk: int = 50) -> Iterator[Result]:
     """
     last: tuple[float, int] | None = None
     while True:
-        query = _BODIES.order_by(RESULTS.c.started, RESULTS.c.id).limit(chunk)
+        query = BODIES.order_by(RESULTS.c.started, RESULTS.c.id).limit(chunk)
         if last is not None:
             started, identity = last
             later = (RESULTS.c.started > started) | ((RESULTS.c.started == started) & (RESULTS.c.id > identity))
             query = query.where(later)
         with database.read() as connection:
             rows = connection.execute(query).all()
-            loaded = list(_load(connection, rows, database.place))
+            loaded = list(load_rows(connection, rows, database.place))
         if not rows:
             return
         last = (rows[-1].started, rows[-1].id)
         yield from loaded
 
 
-_BODIES: Final[Select[tuple[int, str, float, bytes]]] = select(
-    RESULTS.c.id, RESULTS.c.uid, RESULTS.c.started, RESULTS.c.body
+BODIES: Final[Select[tuple[int, str, float, float, bytes]]] = select(
+    RESULTS.c.id, RESULTS.c.uid, RESULTS.c.started, RESULTS.c.received, RESULTS.c.body
 )
 
 _PACKED: Final = (
@@ -192,48 +185,28 @@ def _is_stored(connection: Connection, result: Result, first: Result | None) -> 
     """
     if first is not None:
         return first == result
-    row = connection.execute(_BODIES.where(RESULTS.c.uid == key_text(result.uid))).one()
-    return to_json_line(next(_load(connection, [row], "of results"))) == to_json_line(result)
+    row = connection.execute(BODIES.where(RESULTS.c.uid == key_text(result.uid))).one()
+    return to_json_line(next(load_rows(connection, [row], "of results"))) == to_json_line(result)
 
 
 def _insert(connection: Connection, prepared: Sequence[_Prepared]) -> list[int]:
     """Insert results that are not there, with all that belongs to them; return their ids."""
     columns = [item.columns for item in prepared]
-    contrasts = [item.contrast for item in columns if item.contrast is not None]
-    builds = [item.build for item in columns if item.build is not None]
-    commits = names.ensure_commits(connection, [*builds, *(contrast.control for contrast in contrasts)])
-    devices = names.ensure_devices(connection, [item.device for item in columns])
-    benchmarks = names.ensure_benchmarks(connection, [item.benchmark for item in columns])
-    pairs = {
-        item.cell_key: (benchmarks[item.benchmark["digest"]], devices[item.device["identity"]]) for item in columns
-    }
-    cells = names.ensure_cells(connection, pairs)
-    metric_names = [name for item in columns for name in item.names]
-    name_ids = names.ensure_metric_names(connection, [*metric_names, *(contrast.name for contrast in contrasts)])
-
-    shared = [
-        _Places(
-            cell_id=cells[item.cell_key],
-            commit_id=commits[commit_name(item.build)] if item.build is not None else None,
-        )
-        for item in columns
-    ]
-    rows = [{**item.values, **places} for item, places in zip(prepared, shared, strict=True)]
+    resolved = names.resolve(connection, columns)
+    rows = [{**item.values, **shared.places} for item, shared in zip(prepared, resolved, strict=True)]
     returned = insert(RESULTS).returning(RESULTS.c.id, sort_by_parameter_order=True)
     ids = list(connection.execute(returned, rows).scalars())
     metrics: list[dict[str, object]] = []
     packed: list[PackedSamples] = []
-    for key, item, places in zip(ids, prepared, shared, strict=True):
-        first = len(metrics)
-        for name, metric in zip(item.columns.names, item.columns.metrics, strict=True):
-            metrics.append({**metric, **places, "result_id": key, "name_id": name_ids[name]})
-        packed.extend(part.shifted(first) for part in item.samples)
+    for key, item, shared in zip(ids, prepared, resolved, strict=True):
+        packed.extend(part.shifted(len(metrics)) for part in item.samples)
+        for name, metric in zip(shared.names, item.columns.metrics, strict=True):
+            metrics.append({**metric, **shared.places, "result_id": key, "name_id": name})
     _insert_metrics(connection, metrics, packed)
-    _insert_contrasts(connection, list(zip(ids, columns, shared, strict=True)), commits, name_ids)
-    add_to_cells(
-        connection, [(key, places["cell_id"], item) for key, places, item in zip(ids, shared, columns, strict=True)]
-    )
-    add_to_commits(connection, columns, commits)
+    insert_contrasts(connection, list(zip(ids, columns, resolved, strict=True)))
+    places = [shared.places for shared in resolved]
+    add_to_cells(connection, [(key, at["cell_id"], item) for key, at, item in zip(ids, places, columns, strict=True)])
+    add_to_commits(connection, list(zip(columns, resolved, strict=True)))
     return ids
 
 
@@ -249,28 +222,26 @@ def _insert_metrics(
         connection.execute(insert(SAMPLES), [part.describe(ids[part.metric]) for part in packed])
 
 
-def _insert_contrasts(
-    connection: Connection,
-    results: Sequence[tuple[int, ResultColumns, _Places]],
-    commits: Mapping[tuple[str, str], int],
-    name_ids: Mapping[tuple[str, str, str], int],
-) -> None:
+def insert_contrasts(connection: Connection, results: Sequence[tuple[int, ResultColumns, names.Resolved]]) -> None:
+    """Insert the comparisons of those results that have one, given with their ids."""
     rows = [
         {
             **item.contrast.values,
-            **places,
+            **shared.places,
             "result_id": key,
-            "name_id": name_ids[item.contrast.name],
-            "control_id": commits[commit_name(item.contrast.control)],
+            "name_id": shared.contrast[0],
+            "control_id": shared.contrast[1],
         }
-        for key, item, places in results
-        if item.contrast is not None
+        for key, item, shared in results
+        if item.contrast is not None and shared.contrast is not None
     ]
     if rows:
         connection.execute(insert(CONTRASTS), rows)
 
 
-def _load(connection: Connection, rows: Sequence[Row[tuple[int, str, float, bytes]]], place: str) -> Iterator[Result]:
+def load_rows(
+    connection: Connection, rows: Sequence[Row[tuple[int, str, float, float, bytes]]], place: str
+) -> Iterator[Result]:
     """Yield results from their rows."""
     ids = [row.id for row in rows]
     query = (
