@@ -373,7 +373,7 @@ class CellHistory(Value):
         metrics: All metrics that the cell has, the main one first.
         points: Oldest first: all of a period, or the newest of them (`total` says how many there are).
         bands: Ranges of the levels, oldest first: one between each two alarms, or of as many points as fit a pixel.
-        changes: Proven changes in the period, oldest first.
+        changes: Proven changes, oldest first: alarms of the whole period, and comparisons from the first point on.
         total: Number of results of the cell in the period.
         others: Cells with the same name on the same device and another definition: a benchmark that was edited.
         reproduce: The command that measures the newest point again; empty where it is not known.

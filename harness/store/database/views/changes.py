@@ -54,11 +54,13 @@ def list_changes(connection: Connection, period: Period, selection: Selection, p
 
 
 def list_changes_of(
-    connection: Connection, cell: CellRecord, metric: MetricInfo | None, period: Period
+    connection: Connection, cell: CellRecord, metric: MetricInfo | None, period: Period, first: float | None
 ) -> tuple[ChangeRow, ...]:
-    """Return the changes of one metric of a cell, oldest first."""
+    """Return the changes of one metric of a cell, oldest first: alarms of a period, comparisons from a time on."""
     alarms = [*_are_shown(period), ALARMS.c.cell_key == cell.key]
     contrasts = [*_are_proven(period), CONTRASTS.c.cell_id == cell.id]
+    if first is not None:
+        contrasts.append(CONTRASTS.c.time >= first)
     changes = _load_alarms(connection, alarms, _MOST, 0) + _load_contrasts(connection, contrasts, _MOST, 0)
     about = (change for change in changes if metric is None or change.metric.name == metric.name)
     return tuple(sorted(about, key=lambda change: change.time))

@@ -60,11 +60,13 @@ def load_history(connection: Connection, key: str, metric: str, period: Period, 
     conditions = [RESULTS.c.cell_id == cell.id, *within(RESULTS.c.time, period)]
     total = connection.scalar(select(func.count()).select_from(RESULTS).where(*conditions)) or 0
     info = shown.info if shown is not None else None
+    points = _load_points(connection, cell, shown, period, max(limit, _FEWEST_POINTS))
+    changes = list_changes_of(connection, cell, info, period, points[0].time if points else None)
     return CellHistory(
         cell=cell.to_cell(),
         metric=info,
         metrics=tuple({name.info.name: name.info for name in names}.values()),
-        points=_load_points(connection, cell, shown, period, max(limit, _FEWEST_POINTS)),
+        points=points,
         bands=()
         if shown is None
         else make_bands(
@@ -72,7 +74,7 @@ def load_history(connection: Connection, key: str, metric: str, period: Period, 
             find_change_times(connection, cell.key, shown.info.name),
             max(limit, _FEWEST_POINTS),
         ),
-        changes=list_changes_of(connection, cell, info, period),
+        changes=changes,
         total=total,
         others=tuple(other.to_cell() for other in _find_others(connection, cell)),
         reproduce=_find_command(connection, cell),
@@ -200,18 +202,19 @@ def _load_own(connection: Connection, cell: CellRecord, shown: _ShownMetric, per
         *within(RESULTS.c.time, period),
         or_(RESULTS.c.outcome != Outcome.OK.value, ~RESULTS.c.trusted),
     )
-    left_out = set(connection.scalars(bad))
+    left_out = set(connection.scalars(bad).all())
     elsewhere = select(RESULTS.c.id).where(RESULTS.c.cell_id == cell.id, RESULTS.c.origin != literal_column("''"))
-    foreign = set(connection.scalars(elsewhere))
+    foreign = set(connection.scalars(elsewhere).all())
     query = select(METRICS.c.time, METRICS.c.median, METRICS.c.name_id, METRICS.c.result_id).where(
         METRICS.c.cell_id == cell.id, METRICS.c.name_id.in_(shown.factors), *within(METRICS.c.time, period)
     )
-    points: dict[bool, list[Point]] = {False: [], True: []}
-    for time, median, name_id, result in connection.execute(query):
-        value = shown.to_unit(median, name_id)
-        if value is not None and result not in left_out:
-            points[result in foreign].append((time, value))
-    return sorted(points[False] or points[True])
+    own: list[Point] = []
+    others: list[Point] = []
+    for time, median, name_id, result in connection.execute(query).all():
+        factor = shown.factors[name_id]
+        if median is not None and factor is not None and result not in left_out:
+            (others if result in foreign else own).append((time, median * factor))
+    return sorted(own or others)
 
 
 def _find_others(connection: Connection, cell: CellRecord) -> list[CellRecord]:

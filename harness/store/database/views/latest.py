@@ -89,4 +89,4 @@ def _list_categories(connection: Connection) -> tuple[str, ...]:
     walk = smallest.cte("walk", recursive=True)
     following = select(func.min(RESULTS.c.category)).where(RESULTS.c.category > walk.c.category).scalar_subquery()
     walk = walk.union_all(select(following).where(walk.c.category.is_not(None)))
-    return tuple(sorted(name for name in connection.scalars(select(walk.c.category)) if name is not None))
+    return tuple(sorted(name for name in connection.scalars(select(walk.c.category)).all() if name is not None))
