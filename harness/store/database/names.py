@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypedDict, TypeVar
 
-from sqlalchemy import Connection, Table, select, tuple_
+from sqlalchemy import Connection, Table, func, select, tuple_
 from sqlalchemy.dialects.postgresql import insert as insert_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_sqlite
 
@@ -170,6 +170,18 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str,
         return
     insert = insert_sqlite if connection.dialect.name == "sqlite" else insert_postgresql
     connection.execute(insert(table).on_conflict_do_nothing(), rows)
+
+
+def insert_numbered(connection: Connection, table: Table, rows: Sequence[Mapping[str, object]]) -> list[int]:
+    """Insert rows into a table that numbers them; return their ids in this order."""
+    if connection.dialect.name != "sqlite":
+        numbered = table.insert().returning(table.c.id, sort_by_parameter_order=True)
+        return list(connection.execute(numbered, rows).scalars())
+    # SQLite returns ids in no order, so that each row would be a statement; no other process writes meanwhile
+    first = 1 + (connection.execute(select(func.max(table.c.id))).scalar() or 0)
+    ids = list(range(first, first + len(rows)))
+    connection.execute(table.insert(), [{**row, "id": key} for row, key in zip(rows, ids, strict=True)])
+    return ids
 
 
 def _chunks(keys: Collection[Key]) -> Iterable[list[Key]]:

@@ -145,7 +145,7 @@ def _prepare(new: NewResult, now: float) -> _Prepared:
     samples = pack_samples(result)
     columns = describe_result(result, now)
     content = sha256(line.encode()).hexdigest()
-    body = pack_body(to_json_line(result, exclude=samples_to_exclude(samples)))
+    body = pack_body(to_json_line(result, exclude=samples_to_exclude(samples)) if samples else line)
     own = {
         "content": content,
         "category": key_text(new.category),
@@ -194,8 +194,7 @@ def _insert(connection: Connection, prepared: Sequence[_Prepared]) -> list[int]:
     columns = [item.columns for item in prepared]
     resolved = names.resolve(connection, columns)
     rows = [{**item.values, **shared.places} for item, shared in zip(prepared, resolved, strict=True)]
-    returned = insert(RESULTS).returning(RESULTS.c.id, sort_by_parameter_order=True)
-    ids = list(connection.execute(returned, rows).scalars())
+    ids = names.insert_numbered(connection, RESULTS, rows)
     metrics: list[dict[str, object]] = []
     packed: list[PackedSamples] = []
     for key, item, shared in zip(ids, prepared, resolved, strict=True):
@@ -216,8 +215,7 @@ def _insert_metrics(
     """Insert metrics, and samples whose `metric` is a place among them."""
     if not metrics:
         return
-    returned = insert(METRICS).returning(METRICS.c.id, sort_by_parameter_order=True)
-    ids = list(connection.execute(returned, list(metrics)).scalars())
+    ids = names.insert_numbered(connection, METRICS, metrics)
     if packed:
         connection.execute(insert(SAMPLES), [part.describe(ids[part.metric]) for part in packed])
 
