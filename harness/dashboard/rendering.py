@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
+from urllib.parse import urlencode
 
 import harness
 from harness.core.comparison import Verdict
 from harness.core.effect import Effect
 from harness.dashboard.links import Site
-from harness.presentation.numbers import format_change, format_interval, format_quantity
+from harness.presentation.numbers import format_change, format_factor, format_interval, format_percent, format_quantity
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT, VerdictCategory
-from harness.store.history import Figure, Selection
+from harness.store.history import Figure, Page
 from reporters.document.rendering import render_page
 
 _PACKAGE: Final = "harness.dashboard"
@@ -46,6 +48,14 @@ class Shown:
             return ""
         return format_interval(effect.low_relative_change, effect.high_relative_change)
 
+    def factor(self, value: float) -> str:
+        """Return how many times as fast something is."""
+        return format_factor(value)
+
+    def share(self, value: float) -> str:
+        """Return a share in percent."""
+        return format_percent(value)
+
     def category(self, verdict: Verdict) -> VerdictCategory:
         """Return the category of a verdict, with its mark and class."""
         return CATEGORY_OF_VERDICT[verdict]
@@ -59,6 +69,13 @@ class Shown:
         """Return the same for programs (`<time datetime>`)."""
         moment = to_datetime(seconds)
         return moment.isoformat(timespec="seconds") if moment is not None else ""
+
+    def query(self, conditions: Mapping[str, object], page: Page, step: int) -> str:
+        """Return the query of the next part of a list, or of the one before (`step` is -1)."""
+        given = {name: value for name, value in conditions.items() if value}
+        offset = max(page.offset + step * page.limit, 0)
+        part = {"limit": page.limit, "offset": offset} if offset else {"limit": page.limit}
+        return urlencode({**given, **part}, doseq=True)
 
 
 def to_datetime(seconds: float | None) -> datetime | None:
@@ -95,14 +112,3 @@ def render_view(template: str, site: Site, *, title: str, view: str = "", **valu
         version=harness.__version__,
         **values,
     )
-
-
-def filter_texts(selection: Selection) -> dict[str, tuple[str, ...]]:
-    """Return what a filter bar marks as chosen, by the name of its field."""
-    return {
-        "models": selection.models,
-        "backends": selection.backends,
-        "devices": selection.devices,
-        "frameworks": selection.frameworks,
-        "categories": selection.categories,
-    }

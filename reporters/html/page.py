@@ -14,7 +14,7 @@ from harness.core.note import Note
 from harness.core.result import Result
 from harness.presentation.commands import collect_rerun_commands, explain_missing_command, format_reevaluate_command
 from harness.presentation.comparison_table import LAUNCH_HEADINGS
-from harness.presentation.estimates import estimate, group_estimates
+from harness.presentation.estimates import Estimate, estimate, group_estimates
 from harness.presentation.evaluation_table import format_evaluation_legend
 from harness.presentation.explanations import EVIDENCE_HEADINGS, select_measured_comparisons
 from harness.presentation.measurement_table import format_legend
@@ -37,7 +37,7 @@ from reporters.document.picture import Picture
 from reporters.document.rendering import render_page
 from reporters.document.tables import Cell, Heading, PageTable, build_figures, build_table
 from reporters.html.links import StoredLinks, link_stored
-from reporters.html.pictures.bars import draw_bars, explain_bars
+from reporters.html.pictures.bars import bar_of, draw_bars, explain_bars
 from reporters.html.pictures.compromises import draw_compromises
 from reporters.html.pictures.device import draw_device
 from reporters.html.pictures.launches import draw_launches
@@ -161,10 +161,15 @@ def _describe_measurements(results: Sequence[Result], run: ReportedRun, first: i
         _format_period(results),
         overview,
         format_legend({heading.text for heading in overview.headings}),
-        [(draw_bars(group, f"bars{number}"), explain_bars(group)) for number, group in enumerate(groups)],
+        [_draw_group(group, f"bars{number}") for number, group in enumerate(groups)],
         list(_titled_tables(section.further_metrics, section.phases, section.operators)),
         [_measurement_article(first + number, result, run) for number, result in enumerate(results)],
     )
+
+
+def _draw_group(group: Sequence[Estimate], name: str) -> tuple[Picture, str]:
+    bars = [bar_of(each) for each in group]
+    return draw_bars(bars, group[0].result.benchmark.model, name), explain_bars(bars)
 
 
 def _describe_evaluations(results: Sequence[Result]) -> _Evaluations | None:

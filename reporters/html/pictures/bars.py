@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from harness.presentation.estimates import Estimate
@@ -22,18 +23,61 @@ _NAME: Final = 34
 """Characters of a name."""
 
 
-def draw_bars(estimates: Sequence[Estimate], name: str) -> Picture:
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Bar of a picture.
+
+    Attributes:
+        name: Name of the benchmark.
+        metric: Name of the metric.
+        unit: Unit of its figures.
+        median: Its length.
+        low: Lower end of its interval; None where there is none.
+        high: Upper end.
+        words: Median and interval in words.
+        basis: What the interval is; empty without one.
+        trusted: Whether nothing speaks against it.
+    """
+
+    name: str
+    metric: str
+    unit: str
+    median: float
+    low: float | None
+    high: float | None
+    words: str
+    basis: str
+    trusted: bool = True
+
+
+def bar_of(estimate: Estimate) -> Bar:
+    """Return the bar of a median."""
+    return Bar(
+        estimate.result.benchmark.identifier,
+        estimate.metric.name,
+        estimate.metric.unit,
+        estimate.median,
+        estimate.low,
+        estimate.high,
+        estimate.words,
+        estimate.basis,
+        estimate.result.trusted,
+    )
+
+
+def draw_bars(bars: Sequence[Bar], model: str, name: str) -> Picture:
     """Draw a bar from zero to each median, or dots on a logarithmic scale where the medians differ too much for that.
 
     Args:
-        estimates: Two or more of one metric, in one unit.
+        bars: Two or more of one metric, in one unit.
+        model: Name of the model.
         name: Name of the picture, unique on its page.
     """
-    shown = estimates[:_MOST]
+    shown = bars[:_MOST]
     ends = [end for each in shown for end in (each.low, each.median, each.high) if end is not None]
     positive = [abs(each.median) for each in shown if each.median]
     logarithmic = min(ends) > 0 and max(positive) > _SPREAD * min(positive)
-    factor, unit = choose_scale(min(positive) if logarithmic else max(positive, default=0.0), shown[0].metric.unit)
+    factor, unit = choose_scale(min(positive) if logarithmic else max(positive, default=0.0), shown[0].unit)
     height = TOP + _ROW * len(shown) + BOTTOM
     values = [factor * end for end in ends]
     along = fit_axis(
@@ -45,50 +89,47 @@ def draw_bars(estimates: Sequence[Estimate], name: str) -> Picture:
     )
     ticks = along.ticks(unit=unit)
     if logarithmic:
-        ticks = tuple(Tick(tick.value, format_quantity(tick.value / factor, shown[0].metric.unit)) for tick in ticks)
+        ticks = tuple(Tick(tick.value, format_quantity(tick.value / factor, shown[0].unit)) for tick in ticks)
     marks: list[Mark] = [*draw_upright_grid(along, TOP, height - BOTTOM, WIDTH, ticks)]
     for number, each in enumerate(shown):
         marks += _row(each, TOP + _ROW * number, factor, along)
-    first = shown[0]
     return Picture(
         name,
         WIDTH,
         height,
-        f"{first.metric.name} of {first.result.benchmark.model}",
-        "; ".join(f"{each.result.benchmark.identifier}: {each.words}" for each in shown),
+        f"{shown[0].metric} of {model}",
+        "; ".join(f"{each.name}: {each.words}" for each in shown),
         marks,
     )
 
 
-def explain_bars(estimates: Sequence[Estimate]) -> str:
+def explain_bars(bars: Sequence[Bar]) -> str:
     """Return what a reader of the picture must know: what the lines are, and which scale it has."""
-    bases = sorted({each.basis for each in estimates if each.basis})
+    bases = sorted({each.basis for each in bars if each.basis})
     parts = [f"Lines: {' or '.join(bases)}." if bases else "No intervals: each program was launched once."]
-    medians = [each.median for each in estimates[:_MOST] if each.median > 0]
+    medians = [each.median for each in bars[:_MOST] if each.median > 0]
     if medians and max(medians) > _SPREAD * min(medians):
         parts.append("The scale is logarithmic.")
-    if any(not each.result.trusted for each in estimates[:_MOST]):
+    if any(not each.trusted for each in bars[:_MOST]):
         parts.append("An exclamation mark stands for numbers that should not be trusted.")
-    if len(estimates) > _MOST:
-        parts.append(f"{len(estimates) - _MOST} more are in the table.")
+    if len(bars) > _MOST:
+        parts.append(f"{len(bars) - _MOST} more are in the table.")
     return " ".join(parts)
 
 
-def _row(estimate: Estimate, top: float, factor: float, along: Axis) -> Iterator[Mark]:
-    trusted = estimate.result.trusted
+def _row(bar: Bar, top: float, factor: float, along: Axis) -> Iterator[Mark]:
+    trusted = bar.trusted
     kind = "" if trusted else "doubtful "
-    middle, end = top + 31, along.place(factor * estimate.median)
-    yield Label(
-        f"{'' if trusted else '! '}{_clip(estimate.result.benchmark.identifier)}", LEFT + 2, top + 17, kind="name"
-    )
-    yield Label(estimate.words, WIDTH - RIGHT, top + 17, "end")
+    middle, end = top + 31, along.place(factor * bar.median)
+    yield Label(f"{'' if trusted else '! '}{_clip(bar.name)}", LEFT + 2, top + 17, kind="name")
+    yield Label(bar.words, WIDTH - RIGHT, top + 17, "end")
     if along.logarithmic:
         yield Dot(f"{kind}center", end, middle, 5)
     else:
         zero = along.place(0.0)
         yield Rectangle(f"{kind}bar", min(zero, end), middle - 7, max(abs(end - zero), 1), 14)
-    if estimate.low is not None and estimate.high is not None:
-        low, high = along.place(factor * estimate.low), along.place(factor * estimate.high)
+    if bar.low is not None and bar.high is not None:
+        low, high = along.place(factor * bar.low), along.place(factor * bar.high)
         ends = f"M{low:.1f} {middle - 5:g}V{middle + 5:g}M{high:.1f} {middle - 5:g}V{middle + 5:g}"
         yield Path("whisker", f"M{low:.1f} {middle:g}H{high:.1f}{ends}")
 

@@ -1,0 +1,110 @@
+"""Two commits side by side: verdicts where they were compared pair by pair, and medians in grey elsewhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from harness.core.comparison import Verdict
+from harness.core.effect import Effect
+from harness.core.metric import Direction
+from harness.dashboard.links import Site
+from harness.dashboard.rendering import render_view
+from harness.presentation.differences import WHAT_IS_UNKNOWN
+from harness.store.history import CommitDifference, CommitInfo, CommitRow
+
+SUGGESTED_THRESHOLD: Final = 0.05
+"""Threshold that a person may switch on; PyTorch's dashboard colours from there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ShownDifference:
+    """Row of the table.
+
+    Attributes:
+        difference: What the store has.
+        effect: Treatment against control: of a comparison, else of the medians.
+        kind: Class of the style sheet.
+        word: Verdict in a word; empty where nothing was decided.
+        mark: Mark of the verdict.
+    """
+
+    difference: CommitDifference
+    effect: Effect | None
+    kind: str
+    word: str = ""
+    mark: str = ""
+
+
+def render_comparison(
+    control: CommitInfo | None,
+    treatment: CommitInfo | None,
+    differences: Sequence[CommitDifference],
+    threshold: float | None,
+    site: Site,
+    *,
+    commits: Sequence[CommitRow] = (),
+) -> str:
+    """Render every cell that was measured at one of two commits.
+
+    Args:
+        control: The earlier commit; None while none is chosen.
+        treatment: The later one; likewise.
+        differences: One for each cell.
+        threshold: Relative change from which rows are coloured whatever the verdict; None colours by verdicts alone.
+        site: What all pages have in common.
+        commits: Commits to choose from.
+    """
+    rows = [_describe(difference, threshold) for difference in differences]
+    rows.sort(key=lambda row: (_RANK.get(row.kind, len(_RANK)), row.difference.cell.title))
+    counts = Counter((row.kind, row.word) for row in rows if row.word)
+    return render_view(
+        "comparison.html",
+        site,
+        title="Two commits side by side",
+        view="Compare",
+        control=control,
+        treatment=treatment,
+        rows=rows,
+        counts=[
+            (kind, word, count) for (kind, word), count in sorted(counts.items(), key=lambda each: _RANK[each[0][0]])
+        ],
+        threshold=threshold,
+        suggested=SUGGESTED_THRESHOLD,
+        commits=commits,
+        caution=WHAT_IS_UNKNOWN,
+        has_medians=any(row.difference.contrast is None and row.effect is not None for row in rows),
+    )
+
+
+_RANK: Final = {"regression": 0, "worse": 0, "improvement": 1, "better": 1, "undecided": 2, "no-change": 3, "": 4}
+
+
+def _describe(difference: CommitDifference, threshold: float | None) -> _ShownDifference:
+    contrast = difference.contrast
+    effect = contrast.effect if contrast is not None else difference.ratio
+    if threshold is not None and effect is not None and difference.metric is not None:
+        return _ShownDifference(difference, effect, *_colour(effect, difference.metric.direction, threshold))
+    if contrast is None:
+        return _ShownDifference(difference, effect, "")
+    kind, word, mark = _OF_VERDICT[contrast.verdict]
+    return _ShownDifference(difference, effect, kind, word, mark)
+
+
+def _colour(effect: Effect, direction: Direction, threshold: float) -> tuple[str, str, str]:
+    """Return class, word and mark of a change by its size alone."""
+    change = effect.relative_change
+    if abs(change) < threshold:
+        return "no-change", "within the threshold", "="
+    is_worse = (change > 0) == (direction is Direction.LOWER)
+    return ("worse", "worse than the threshold", "▼") if is_worse else ("better", "better than the threshold", "▲")
+
+
+_OF_VERDICT: Final = {
+    Verdict.REGRESSION: ("regression", "regression", "▼"),
+    Verdict.IMPROVEMENT: ("improvement", "improvement", "▲"),
+    Verdict.UNDECIDED: ("undecided", "undecided", "?"),
+    Verdict.NO_CHANGE: ("no-change", "no change", "="),
+}
