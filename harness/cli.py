@@ -71,6 +71,11 @@ _COMMANDS: Final = {
         "inspecting",
         "List the latest results, show stored ones again, or send what a remote reporter could not deliver.",
     ),
+    "serve": (
+        "serving",
+        "Serve stored results: pages for people, and an API that other machines report to.",
+    ),
+    "token": ("serving", "Make, revoke or list the tokens by which clients of the server are known."),
     "schema": (
         "inspecting",
         "Print the JSON Schema of specifications, for editors, or that of what the harness writes.",

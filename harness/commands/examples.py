@@ -74,6 +74,16 @@ OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("harness devices", "this machine and the phones"),
         ("harness devices -p android --json", "phones only, for programs"),
     ),
+    "serve": (
+        ("harness serve", "for this machine alone"),
+        ("harness serve --host 0.0.0.0", "for others, who need a token"),
+        ("harness serve --database postgresql://lab/results --port 80", "a database of its own"),
+    ),
+    "token": (
+        ("harness token create ci --scope write --expires 90d", "printed once"),
+        ("harness token list", "all, with their last use"),
+        ("harness token revoke ci", "refused from now on"),
+    ),
     "doctor": (("harness doctor", "what is installed, what is missing, and how to get it"),),
     "export": (
         ("harness export mv2 --recipe xnnpack_q8 -o mv2_q8.pte", "a definition, lowered by a recipe"),

@@ -1,1 +1,1 @@
-"""The server of results: HTTP API, and the dashboard live. Needs the extra `server`."""
+"""Server of results: an HTTP API that reporters post to, and the pages of the dashboard, in one process."""

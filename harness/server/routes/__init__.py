@@ -1,0 +1,1 @@
+"""Routes of the server: the API, and the pages."""
