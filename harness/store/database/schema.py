@@ -9,8 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import Connection, column, inspect, select, table, text
 
 from harness.core.errors import EnvironmentProblem
@@ -67,6 +65,10 @@ def migrate(connection: Connection, version: str | None = None) -> None:
     Raises:
         EnvironmentProblem: Afterwards something refers to a row that is not there.
     """
+    # It takes a quarter of a second, and databases are rarely made or brought forward.
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection

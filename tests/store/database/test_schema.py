@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -67,6 +69,15 @@ def test_every_schema_that_landed_is_brought_forward(dump: Path, tmp_path: Path)
 
 def test_every_landed_version_has_its_database() -> None:
     assert sorted(path.stem for path in LANDED.glob("*.sql")) == [f"schema_{name}" for name in schema.known_versions()]
+
+
+def test_only_a_database_that_is_made_or_brought_forward_loads_alembic(tmp_path: Path) -> None:
+    program = (
+        "import sys; from harness.store.database.engine import open_database\n"
+        "open_database(sys.argv[1]).close(); print('alembic' in sys.modules)"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "results.db")]
+    assert [subprocess.check_output(command, text=True).strip() for _ in range(2)] == ["True", "False"]
 
 
 def test_a_newer_schema_is_refused(database_url: str, tmp_path: Path) -> None:
