@@ -66,6 +66,10 @@ _COMMANDS: Final = {
     "devices": ("inspecting", "List every device that can be reached."),
     "doctor": ("inspecting", "Check what is installed and what is missing, and how to get it."),
     "export": ("inspecting", "Export a model and show what was lowered."),
+    "import": (
+        "importing",
+        "Store figures that other tools measured, marked as such: results of minibench, XCTest, llama-bench, ...",
+    ),
     "init": ("inspecting", "Ask a few questions and save the answers as defaults."),
     "report": (
         "inspecting",
@@ -84,8 +88,8 @@ _COMMANDS: Final = {
 }
 """Name, module and description of each command, in the order of `--help`. A command is imported when it is called:
 its flags need the options of every plug-in, and the list of commands does not."""
-_FUNCTIONS: Final = {"list": "list_"}
-"""Functions of commands that are called otherwise: `list` is a class of Python."""
+_FUNCTIONS: Final = {"import": "import_", "list": "list_"}
+"""Functions of commands that are called otherwise: Python knows `import` and `list`."""
 _MILDER: Final = frozenset({ExitCode.OK, ExitCode.BENCHMARK_FAILED, ExitCode.UNDECIDED})
 """Exit codes that give way to a problem of the environment."""
 _MEASURING: Final = frozenset({"bisect", "self-check", "watch"})

@@ -16,7 +16,7 @@ from harness.files.distributions import find_entry_points
 if TYPE_CHECKING:  # `harness --help` imports this module, and needs none of them
     from harness.core.alarm_protocols import AlarmChannel, AlarmChannelFactory, AlarmReporter
     from harness.core.commit import Source, SourceFactory
-    from harness.core.protocols import Framework, Platform, Reporter
+    from harness.core.protocols import ForeignFormat, Framework, Platform, Reporter
     from harness.data.provider import DataProvider
 
 _GROUPS = {
@@ -27,6 +27,7 @@ _GROUPS = {
     "data provider": "edge_harness.data",
     "alarm reporter": "edge_harness.alarm_reporters",
     "alarm channel": "edge_harness.alarm_channels",
+    "format": "edge_harness.foreign_formats",
 }
 _OPTIONS = "edge_harness.options"
 KINDS: Final = tuple(_GROUPS)
@@ -181,6 +182,16 @@ def alarm_channel(form: str, target: str, environment: Mapping[str, str], *, is_
         EnvironmentProblem: The plug-in cannot be imported.
     """
     return cast("AlarmChannelFactory", _factory("alarm channel", form))(target, environment, is_named=is_named)
+
+
+def foreign_format(name: str) -> ForeignFormat:
+    """Return the format of files of other tools that has a name.
+
+    Raises:
+        UsageError: It is not installed.
+        EnvironmentProblem: It is installed and cannot be imported.
+    """
+    return cast("Callable[[], ForeignFormat]", _factory("format", name))()
 
 
 def platform_name(name: str) -> str:

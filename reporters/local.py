@@ -21,7 +21,7 @@ from harness.core.protocols import Reporter
 from harness.core.result import RawLog, Report, make_writable
 from harness.files.writability import check_writable_folder
 from harness.store.canonical_json import RESULT_FILE, to_pretty_json
-from harness.store.index import append_entry, build_entry, check_index
+from harness.store.index import append_entry, build_entry, check_index, read_index
 from harness.store.known_devices import INDEX_FILE
 from harness.store.tree import LOGS, encode_segment, publish_folder, result_folder
 
@@ -70,6 +70,10 @@ class LocalReporter:
                 hint=f"remove {INDEX_FILE} once it can be written: it is then rebuilt from the results",
             ) from error
         return str(place)
+
+    def stored_uids(self) -> frozenset[str]:
+        """Return the identifiers of all results below the folder."""
+        return frozenset(entry.uid for entry in read_index(self._folder).entries)
 
     def close(self) -> None:
         """Do nothing: every result is on the disk."""

@@ -89,6 +89,11 @@ OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("harness export mv2 --recipe xnnpack_q8 -o mv2_q8.pte", "a definition, lowered by a recipe"),
         ("harness export my.json -o exported", "all models of a specification"),
     ),
+    "import": (
+        ("harness import benchmark_results.json", "of ExecuTorch's app for Android"),
+        ("harness import - --format llama_bench", "from a pipe"),
+        ("harness import Customer_Artifacts.zip --device 'Pixel 9'", "of a device farm, with a name"),
+    ),
     "init": (("harness init", "answer a few questions at a terminal"),),
     "report": (
         ("harness report", "the latest results"),

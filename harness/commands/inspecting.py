@@ -223,7 +223,16 @@ def export(
 
 def list_(
     section: Literal[
-        "models", "benchmarks", "definitions", "recipes", "frameworks", "platforms", "reporters", "sources", "channels"
+        "models",
+        "benchmarks",
+        "definitions",
+        "recipes",
+        "frameworks",
+        "platforms",
+        "reporters",
+        "sources",
+        "channels",
+        "formats",
     ]
     | None = None,
     /,

@@ -13,6 +13,10 @@ ADDRESS_RANDOMISATION: Final = "address_randomisation"
 ON_PROCESSOR: Final = "+"
 """Separates, in the identity of a device, the machine from its processor."""
 
+ELSEWHERE: Final = "elsewhere"
+"""Platform of devices that another tool measured on, and with a colon the beginning of their identities: no platform of
+ours is called so. Such an identity is a name of devices rather than of one: nothing more is known."""
+
 LINUX_MACHINES: Final = {"arm64-v8a": "aarch64", "x86_64": "x86_64"}
 """Names of processors in Linux (`uname -m`) and in wheels, by Android's names of architectures, where both exist."""
 

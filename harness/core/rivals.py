@@ -28,11 +28,14 @@ def compute_speeds(results: Iterable[Result]) -> dict[str, float]:
 
 
 def group_rivals(results: Iterable[Result]) -> list[list[Result]]:
-    """Group results with a time or rate by all that must be equal for a fair comparison, in order of their firsts."""
+    """Group results with a time or rate by all that must be equal for a fair comparison, in order of their firsts.
+
+    What another tool measured has no rivals: neither the state of its device nor its way of measuring is known.
+    """
     groups: dict[Hashable, list[Result]] = {}
     for result in results:
         main = main_metric(result.metrics)
-        if result.ok and main is not None and main.is_timed and main.median:
+        if result.ok and result.origin is None and main is not None and main.is_timed and main.median:
             device = result.device.identity if result.device else None
             groups.setdefault((device, main.name, _describe_work(result)), []).append(result)
     return list(groups.values())

@@ -1,1 +1,13 @@
-"""Figures that other tools measured, read as results of ours (`harness import`). One module for each format."""
+"""Figures that other tools measured, read from their files (`harness import`). One module for each format.
+
+    minibench            results of ExecuTorch's apps for phones
+    xctest               console of XCTest, as ExecuTorch's tests for iPhones write it
+    llama_bench          llama.cpp's llama-bench
+    litert_leaderboard   measurements of LiteRT's leaderboard
+    pytorch_v3           PyTorch's benchmark database
+    json_entries         entries of a JSON document or of lines of JSON, each with its line
+    executorch_metrics   names that ExecuTorch's tools give to metrics
+    drift                whether the samples of a figure from elsewhere move in one direction
+
+Formats are found by entry point (`harness.core.protocols.ForeignFormat`).
+"""

@@ -51,6 +51,8 @@ def explain_missing_command(result: Result) -> str:
     """Explain why no command measures a result once more."""
     if result.benchmark.is_of_dictionary:
         return "its specification was a dictionary of a script, which no command can name"
+    if result.origin is not None:
+        return "another tool measured it"
     return "nothing names its runner, or an older version measured it"
 
 

@@ -52,7 +52,7 @@ class ResultDifference(Value):
         unit: Its unit, now.
         earlier: The earlier level; null where there is none.
         now: The present level; null where there is none.
-        relative_change: Change of the median; 0.02 is 2 % more. Null without both.
+        relative_change: Change of the median; 0.02 is 2 % more. Null without both, and where another tool measured one.
         unlike: What is known to differ besides the time, in words; and why a level is missing.
     """
 
@@ -79,7 +79,8 @@ def describe_difference(earlier: Result | None, now: Result) -> ResultDifference
     level_now = _level(now, metric, unit)
     before = earlier.metric(metric.name) if earlier is not None and earlier.ok and metric is not None else None
     level_earlier = _level(earlier, before, unit) if earlier is not None else None
-    both = level_now is not None and level_earlier is not None and level_earlier.median != 0
+    elsewhere = now.origin is not None or (earlier is not None and earlier.origin is not None)
+    both = level_now is not None and level_earlier is not None and level_earlier.median != 0 and not elsewhere
     return ResultDifference(
         model=now.benchmark.model,
         identifier=now.benchmark.identifier,
@@ -165,6 +166,9 @@ def _find_unlike(earlier: Result | None, now: Result, before: Metric | None) -> 
     if earlier is None:
         return ["no earlier result", *_find_failure("now", now)]
     unlike = [*_find_failure("earlier", earlier), *_find_failure("now", now)]
+    for name, each in (("earlier", earlier), ("now", now)):
+        if each.origin is not None:
+            unlike.append(f"{name}: {each.origin.words}")
     if not unlike and before is None:
         unlike.append("the earlier result lacks the metric")
     unlike += _find_unlike_surroundings(earlier, now)

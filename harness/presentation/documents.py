@@ -52,6 +52,7 @@ class ListedResult(Value):
         median: Its median, in `unit`.
         unit: Unit of the main metric.
         reproduce: The command that measures it once more; empty where it is not known.
+        origin: That another tool measured it, in words; empty for what the harness measured.
     """
 
     uid: str
@@ -72,6 +73,7 @@ class ListedResult(Value):
     median: float | None
     unit: str | None
     reproduce: str
+    origin: str
 
 
 class ReportDocument(Document):

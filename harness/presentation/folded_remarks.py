@@ -27,11 +27,17 @@ _CAUSES: Final = {
     "slept": "the device slept",
     "threads": "not the number of threads that was asked for",
     "mixed_cpus": "pinned to CPUs of different kinds",
+    "measured_elsewhere": "measured elsewhere, device state unknown",
+    "published_differs": "the file publishes another figure than the median of its samples",
+    "time_of_file": "the time of the measurement is not known exactly",
 }
 """Causes of notes that say something else of each result."""
 
 _IN_TABLE: Final = frozenset({"noisy"})
 """Notes that say nothing more than the interval in the table, unless they are a doubt."""
+
+_UNFOLDED: Final = frozenset({"drifting_elsewhere"})
+"""Notes whose numbers are what they are about: each is shown."""
 
 _NAMED: Final = 3
 
@@ -63,12 +69,13 @@ def _fold_notes(results: Sequence[Result], labels: Sequence[str], *, trust: bool
     for number, result in enumerate(results):
         for note in result.notes if result.ok else ():
             if note.trust == trust and not (trust and note.code in _IN_TABLE):
-                groups.setdefault(note.code, []).append((number, note))
+                cause = note.message if note.code in _UNFOLDED else note.code
+                groups.setdefault(cause, []).append((number, note))
     hints: dict[str, None] = {}
-    for code, members in groups.items():
+    for members in groups.values():
         notes = [note for _, note in members]
         mark = Span("·", Tone.MUTED) if trust else Span("!", Tone.WARNING)
-        text = _describe_cause(code, notes) + ("" if trust else describe_error(notes))
+        text = _describe_cause(notes[0].code, notes) + ("" if trust else describe_error(notes))
         yield _line(mark, _count([number for number, _ in members], labels), text)
         hints.update(dict.fromkeys(note.hint for note in notes if note.hint is not None and not trust))
     yield from map(_hint, hints)
@@ -97,7 +104,9 @@ def _list_single_launches(results: Sequence[Result], labels: Sequence[str]) -> I
 def _is_single_launch(result: Result) -> bool:
     """Return whether a median stands for a single launch, as the specification wants it."""
     main, asked = main_metric(result.metrics), result.benchmark
-    if not result.ok or result.comparison is not None or main is None or main.interval is not None:
+    if not result.ok or result.comparison is not None or result.origin is not None:
+        return False
+    if main is None or main.interval is not None:
         return False
     return asked.launches == 1 and asked.max_launches is None and len(main.samples) > 1
 

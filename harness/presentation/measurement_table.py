@@ -93,7 +93,13 @@ def build_overview(results: Sequence[Result]) -> list[Column]:
         Column("peak memory", of_result(_format_peak_memory), weight=60, right=True),
         Column("launches", of_main(_format_launches), weight=35, right=True),
         Column("n", of_main(_format_count), weight=30, right=True),
+        Column("origin", of_result(describe_origin)),
     ]
+
+
+def describe_origin(result: Result) -> str:
+    """Say that another tool measured it; empty for what the harness measured."""
+    return result.origin.words if result.origin is not None else ""
 
 
 def build_further_metrics(results: Sequence[Result]) -> list[Column]:
@@ -115,6 +121,8 @@ def _describe_device(result: Result) -> str:
     device = result.device
     if device is None:
         return ""
+    if result.origin is not None:  # nothing is known of its processor
+        return " ".join(dict.fromkeys(filter(None, (device.name, device.os))))
     unnamed = device.model_copy(update={"kind": ""}) if device.kind == device.name else device
     details = [processor] if (processor := describe_processor(unnamed)) else []
     details.append(f"{device.cores} CPU{'s' if device.cores != 1 else ''}")

@@ -99,7 +99,9 @@ def rank_statistic(result: Result) -> Statistic | None:
 
 def _compromise(result: Result) -> Compromise | None:
     main, size, quality = main_metric(result.metrics), program_size(result), rank_statistic(result)
-    if not result.ok or main is None or main.median is None or size is None or quality is None:
+    if not result.ok or result.origin is not None:
+        return None
+    if main is None or main.median is None or size is None or quality is None:
         return None
     latency = convert(main.median, main.unit, "ns")
     if latency is None or main.direction is Direction.HIGHER:

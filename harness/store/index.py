@@ -52,6 +52,7 @@ class IndexEntry(Value):
         median: Median of the main metric, in `unit`.
         unit: Unit of the main metric.
         run: Identifier of the run that reported it; empty where it is not known.
+        origin: That another tool measured it, in words; empty for what the harness measured.
     """
 
     uid: str
@@ -70,6 +71,7 @@ class IndexEntry(Value):
     median: float | None = None
     unit: str | None = None
     run: str = ""
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +197,7 @@ def build_entry(result: Result, path: Path) -> IndexEntry:
         median=main.median if main is not None else None,
         unit=main.unit if main is not None else None,
         run=result.run,
+        origin=result.origin.words if result.origin is not None else "",
     )
 
 

@@ -52,6 +52,7 @@ class BenchmarkRow(Value):
         commit_name: Tag, branch or other name that the commit was asked for by; empty where that was its id.
         recipe: How the build was made.
         build_digest: SHA-256 over everything that determines the build.
+        origin: That another tool measured it, with what is not known; absent for what the harness measured.
     """
 
     uid: str
@@ -71,6 +72,7 @@ class BenchmarkRow(Value):
     commit_name: str | None
     recipe: str | None
     build_digest: str | None
+    origin: str | None
 
 
 class MetricRow(BenchmarkRow):
@@ -237,6 +239,7 @@ def _describe_benchmark(result: Result, build: BuildInfo | None) -> dict[str, ob
         "commit_name": build.commit_name if build is not None else None,
         "recipe": build.recipe if build is not None else None,
         "build_digest": build.digest if build is not None else None,
+        "origin": result.origin.words if result.origin is not None else None,
     }
 
 

@@ -17,7 +17,7 @@ from harness.presentation.comparison_table import LAUNCH_HEADINGS
 from harness.presentation.estimates import Estimate, estimate, group_estimates
 from harness.presentation.evaluation_table import format_evaluation_legend
 from harness.presentation.explanations import EVIDENCE_HEADINGS, select_measured_comparisons
-from harness.presentation.measurement_table import format_legend
+from harness.presentation.measurement_table import describe_origin, format_legend
 from harness.presentation.numbers import format_change, format_median
 from harness.presentation.pareto import find_compromises
 from harness.presentation.remarks import choose_mark
@@ -61,7 +61,7 @@ class Article:
         badge: Verdict or outcome; empty where it was measured without a control and ended well.
         figure: Number that matters most.
         interval: Interval of that number.
-        cost: Number of pairs and their time; empty for a measurement.
+        cost: Number of pairs and their time; of a measurement that another tool made it, else empty.
         reason: Why it has this verdict or outcome.
         pictures: Its pictures.
         tables: Small tables.
@@ -284,7 +284,7 @@ def _measurement_article(number: int, result: Result, run: ReportedRun) -> Artic
         badge="" if result.ok else result.outcome.words,
         figure=format_median(main) if main else "",
         interval=f"{measured.interval}, {measured.basis}" if measured and measured.interval else "",
-        cost="",
+        cost=describe_origin(result),
         reason="" if result.ok else result.reason or "",
         pictures=[drawn for drawn in (picture, profile) if drawn is not None],
         tables=(),

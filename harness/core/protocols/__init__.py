@@ -1,7 +1,8 @@
 """Protocols of platforms, frameworks and reporters, and of the progress that they show. Keep them narrow.
 
 Plug-ins are found by entry point (groups `edge_harness.platforms`, `edge_harness.frameworks`,
-`edge_harness.reporters`); each entry names a factory `create(settings: Settings)` that returns one of these.
+`edge_harness.reporters`); each entry names a factory `create(settings: Settings)` that returns one of these. Formats of
+files (`edge_harness.foreign_formats`) need no settings: `create()`.
 `harness.testing` has a contract suite for each. Those of sources are in `harness.core.commit`, those of reporters and
 channels of alarms in `harness.core.alarm_protocols`. Import every name from here.
 
@@ -11,11 +12,13 @@ frameworks    kinds of runners
 reporters     receivers of results
 progress      what commands show to a person meanwhile
 diagnosis     requirements of plug-ins, for `harness doctor`
+foreign       formats of files that other tools write
 """
 
 from __future__ import annotations
 
 from harness.core.protocols.diagnosis import Diagnosable, Finding
+from harness.core.protocols.foreign import ForeignFormat
 from harness.core.protocols.frameworks import (
     CalibratedExporting,
     ExampleRunning,
@@ -46,6 +49,7 @@ from harness.core.protocols.platforms import (
 )
 from harness.core.protocols.progress import Board, BoardRow, Display, Progress, Task
 from harness.core.protocols.reporters import (
+    Cataloguing,
     DeliveryCounting,
     FlushOutcome,
     Preparable,
@@ -72,6 +76,7 @@ __all__ = [
     "Board",
     "BoardRow",
     "CalibratedExporting",
+    "Cataloguing",
     "Clock",
     "DeliveryCounting",
     "DeviceListing",
@@ -81,6 +86,7 @@ __all__ = [
     "Exporter",
     "Finding",
     "FlushOutcome",
+    "ForeignFormat",
     "Framework",
     "Gated",
     "InputDescribing",

@@ -43,6 +43,18 @@ class ResultArchive(Protocol):
     keeps_results: bool
 
 
+@runtime_checkable
+class Cataloguing(Protocol):
+    """An archive that can list what it keeps, so that nothing is kept twice."""
+
+    def stored_uids(self) -> frozenset[str]:
+        """Return the identifiers of all results that it keeps.
+
+        Raises:
+            EnvironmentProblem: They cannot be read.
+        """
+
+
 def is_archive(reporter: Reporter) -> bool:
     """Return whether a reporter keeps results for good (`ResultArchive`)."""
     return isinstance(reporter, ResultArchive) and reporter.keeps_results

@@ -29,6 +29,7 @@ _PLUG_INS: Final = {
     "sources": "source",
     "data": "data provider",
     "channels": "alarm channel",
+    "formats": "format",
 }
 """Sections of plug-ins, and the kinds of plug-ins in them."""
 _OF_FRAMEWORKS: Final = ("definitions", "recipes")
@@ -45,6 +46,7 @@ _PURPOSES: Final = {
     "sources": "--source NAME:PLACE",
     "data": "`data` of a specification",
     "channels": "--hook NAME:TARGET",
+    "formats": "harness import FILE --format NAME",
 }
 
 

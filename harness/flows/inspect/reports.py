@@ -194,6 +194,7 @@ def _listing(entries: Sequence[IndexEntry]) -> list[Column]:
         Column("outcome", make_cells(outcomes)),
         Column("metric", make_cells(metrics), weight=50, distinguishing=set(metrics) <= {LATENCY, ""}),
         Column("median", make_cells(medians), right=True),
+        Column("origin", make_cells([entry.origin for entry in entries])),
         Column("folder", make_cells([entry.path for entry in entries]), weight=20),
     ]
 

@@ -130,7 +130,9 @@ class Reporting:
         Returns:
             The place where it is kept; None where it is not.
         """
-        stamp = {"run": self._run, "reproduction": self._reproduce(report.result)}
+        stamp: dict[str, object] = {"run": self._run, "reproduction": self._reproduce(report.result)}
+        if report.result.origin is not None:  # nothing here can measure it, and to read it again gives the same result
+            stamp = {}
         report = report.model_copy(update={"result": report.result.model_copy(update=stamp)})
         with self._lock:
             self._count(report.result)
