@@ -27,6 +27,7 @@ WITHOUT_TABLE = {
     "watch": "shows progress; `harness status` has a document",
     "bisect": "shows progress and stores its search",
     "evaluate": "results are stored, and `report --json` shows them",
+    "import": "results are stored, and `report --json` shows them",
     "init": "asks a person",
     "schema": "prints JSON",
     "completion": "prints a script for a shell",
