@@ -36,6 +36,7 @@ class ReportedRun:
         page: File of the page, to which links are relative.
         logs: Stored logs of each result by its `uid`.
         launches: Samples of the main metric of each result, launch by launch, by its `uid`.
+        in_folders: Whether the results are folders of this machine, which commands can name.
     """
 
     results: Sequence[Result]
@@ -47,6 +48,7 @@ class ReportedRun:
     page: Path = Path("page")
     logs: Mapping[str, Sequence[Path]] = field(default_factory=dict)
     launches: Mapping[str, Sequence[LaunchDistribution]] = field(default_factory=dict)
+    in_folders: bool = True
 
     def place(self, result: Result) -> Path:
         """Return the folder of a result; where it is unknown, that of all results of its commit."""

@@ -66,6 +66,7 @@ class Site:
             are done by the script of the page, on the rows that are there.
         made: Unix seconds at which a page of files was made; None where it is live.
         person: Who is shown the page, if that person may act on alarms; else empty.
+        form_token: Secret that forms give back, so that no page of another site can send them in this person's name.
         title: Name of the site, which stands in every title.
     """
 
@@ -74,6 +75,7 @@ class Site:
     live: bool = True
     made: float | None = None
     person: str = ""
+    form_token: str = ""
     title: str = "harness"
 
 

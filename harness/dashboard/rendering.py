@@ -102,7 +102,7 @@ def render_view(template: str, site: Site, *, title: str, view: str = "", **valu
         _PACKAGE,
         template,
         title=f"{title} · {site.title}",
-        own_style="dashboard.css",
+        own_styles=("dashboard.css", "history.css"),
         own_script="dashboard.js",
         heading=title,
         site=site,

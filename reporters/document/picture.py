@@ -14,21 +14,27 @@ CHARACTER: Final = 6.6
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Line or lines.
+    """Line or lines, or a shape.
 
     Attributes:
         kind: Class of the style sheet.
         d: Commands, as SVG has them.
+        title: Shown where the pointer rests on it.
+        href: Address that it links to.
+        is_stop: Whether the tabulator key stops at its link.
     """
 
     kind: str
     d: str
+    title: str = ""
+    href: str = ""
+    is_stop: bool = True
     tag: str = "path"
 
 
 @dataclass(frozen=True, slots=True)
 class Rectangle:
-    """Filled rectangle; its title is shown where the pointer rests on it."""
+    """Filled rectangle; its title is shown where the pointer rests on it, and it may link to an address."""
 
     kind: str
     x: float
@@ -36,30 +42,37 @@ class Rectangle:
     width: float
     height: float
     title: str = ""
+    href: str = ""
+    is_stop: bool = True
     tag: str = "rect"
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """Circle; its title is shown where the pointer rests on it."""
+    """Circle; its title is shown where the pointer rests on it, and it may link to an address."""
 
     kind: str
     x: float
     y: float
     radius: float
     title: str = ""
+    href: str = ""
+    is_stop: bool = True
     tag: str = "circle"
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Text at a place, escaped by the template."""
+    """Text at a place, escaped by the template; it may link to an address."""
 
     text: str
     x: float
     y: float
     anchor: str = "start"
     kind: str = "label"
+    title: str = ""
+    href: str = ""
+    is_stop: bool = True
     tag: str = "text"
 
 
@@ -87,6 +100,11 @@ class Picture:
     description: str
     marks: Sequence[Mark]
     kind: str = ""
+
+    @property
+    def is_linked(self) -> bool:
+        """True if marks of it are links: then it is no image to a screen reader, which hides what is in one."""
+        return any(mark.href for mark in self.marks)
 
 
 def draw_grid(

@@ -7,6 +7,7 @@ it or breaks a line. What keeps its spaces, such as a command, goes through the 
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
@@ -24,7 +25,7 @@ _PICTURE_STYLES: Final = ("document/colours.css", "document/pictures.css")
 
 
 def render_page(
-    package: str, template: str, *, title: str, own_style: str = "", own_script: str = "", **values: object
+    package: str, template: str, *, title: str, own_styles: Sequence[str] = (), own_script: str = "", **values: object
 ) -> str:
     """Render a template that extends `document/page.html`.
 
@@ -32,7 +33,7 @@ def render_page(
         package: Package of the reporter, with a folder `templates`.
         template: File name in that folder.
         title: Title of the window.
-        own_style: Style sheet in that folder, behind those of all pages; empty for none.
+        own_styles: Style sheets in that folder, behind those of all pages.
         own_script: Script in that folder, behind that of all pages; empty for none.
         values: Values that the template uses.
     """
@@ -41,8 +42,7 @@ def render_page(
     script = _read_sources(environment, *scripts)
     digest = base64.b64encode(sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
-    styles: tuple[str, ...] = (*_PICTURE_STYLES, "document/page.css")
-    styles += (f"own/{own_style}",) if own_style else ()
+    styles = (*_PICTURE_STYLES, "document/page.css", *(f"own/{name}" for name in own_styles))
     return environment.get_template(f"own/{template}").render(
         title=title,
         policy=policy,

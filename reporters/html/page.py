@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
+from markupsafe import Markup
+
 from harness.core.evaluation import LayerGap
 from harness.core.examples import Stage
 from harness.core.metric import main_metric
@@ -34,7 +36,7 @@ from harness.presentation.sections import (
 )
 from harness.presentation.verdicts import categorise, format_headline, separate_comparisons
 from reporters.document.picture import Picture
-from reporters.document.rendering import render_page
+from reporters.document.rendering import load_environment, render_page
 from reporters.document.tables import Cell, Heading, PageTable, build_figures, build_table
 from reporters.html.links import StoredLinks, link_stored
 from reporters.html.pictures.bars import bar_of, draw_bars, explain_bars
@@ -89,19 +91,31 @@ class Article:
 
 def render(run: ReportedRun) -> str:
     """Render the whole file."""
-    compared, measured = separate_comparisons(run.results)
-    heading = format_headline(compared, measured)
+    heading = format_headline(*separate_comparisons(run.results))
     return render_page(
         "reporters.html",
         "run.html",
         title=f"harness: {heading}",
         heading=heading[:1].upper() + heading[1:],
         notice=run.notice,
-        comparisons=_describe_comparisons(compared, run) if compared else None,
-        evaluations=_describe_evaluations(measured),
-        measurements=_describe_measurements(measured, run, len(compared)) if measured else None,
-        devices=list(_draw_devices(run.results)),
+        body=render_body(run),
     )
+
+
+def render_body(run: ReportedRun) -> Markup:
+    """Render everything but the heading, as a part of this page or of another."""
+    compared, measured = separate_comparisons(run.results)
+    text = (
+        load_environment("reporters.html")
+        .get_template("own/body.html")
+        .render(
+            comparisons=_describe_comparisons(compared, run) if compared else None,
+            evaluations=_describe_evaluations(measured),
+            measurements=_describe_measurements(measured, run, len(compared)) if measured else None,
+            devices=list(_draw_devices(run.results)),
+        )
+    )
+    return Markup(text)  # noqa: S704 - the template has escaped every text
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +281,7 @@ def _comparison_article(number: int, result: Result, details: ComparisonDetails 
             build_figures("evidence", EVIDENCE_HEADINGS, details.evidence),
         ],
         key=details.launches_key,
-        commands=[*_reproduce(result), ("judge it again", format_reevaluate_command(run.place(result)))],
+        commands=[*_reproduce(result), *_reevaluate(result, run)],
     )
 
 
@@ -297,6 +311,10 @@ def _measurement_article(number: int, result: Result, run: ReportedRun) -> Artic
 
 def _reproduce(result: Result) -> list[tuple[str, str]]:
     return [("measure exactly this again", result.reproduce)] if result.reproduce else []
+
+
+def _reevaluate(result: Result, run: ReportedRun) -> list[tuple[str, str]]:
+    return [("judge it again", format_reevaluate_command(run.place(result)))] if run.in_folders else []
 
 
 def _list_notes(result: Result) -> tuple[Note, ...]:
