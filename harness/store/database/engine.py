@@ -67,7 +67,7 @@ class Database:
                     connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))
                 yield connection
         except SQLAlchemyError as error:
-            raise explain_fault(error, self.place) from error
+            raise explain_fault(error, self.place, writes=False) from error
 
     @contextmanager
     def write(self) -> Iterator[Connection]:

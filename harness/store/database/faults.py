@@ -10,7 +10,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from harness.core.errors import EnvironmentProblem
 
-_UNCHANGED: Final = "nothing of this was stored"
+_UNCHANGED: Final = "; nothing of this was stored"
 
 _SQLITE: Final = (
     ("SQLITE_BUSY", "is locked by another process", "wait until that has finished, or end it; then try again"),
@@ -39,22 +39,24 @@ _POSTGRESQL: Final = (
 )
 
 
-def explain_fault(error: SQLAlchemyError, place: str) -> EnvironmentProblem:
+def explain_fault(error: SQLAlchemyError, place: str, *, writes: bool = True) -> EnvironmentProblem:
     """Return an error of a database as the problem that a person can solve.
 
     Args:
         error: Error of the library.
         place: Where the database is, without a password.
+        writes: Whether something was to be stored.
     """
+    unchanged = _UNCHANGED if writes else ""
     if isinstance(error, PoolTimeoutError):
         return EnvironmentProblem(f"the database {place} has no free connection", hint="try again later")
     cause = error.orig if isinstance(error, DBAPIError) else None
     if isinstance(cause, sqlite3.Error):
-        return explain_sqlite_fault(cause, place)
+        return explain_sqlite_fault(cause, place, writes=writes)
     state = getattr(cause, "sqlstate", None)
     for code, what, hint in _POSTGRESQL:
         if state is not None and str(state).startswith(code):
-            return EnvironmentProblem(f"the database {place} {what}; {_UNCHANGED}", hint=hint)
+            return EnvironmentProblem(f"the database {place} {what}{unchanged}", hint=hint)
     is_lost = isinstance(error, DBAPIError) and (error.connection_invalidated or state is None)
     if is_lost or str(state).startswith(("08", "57")):
         return EnvironmentProblem(
@@ -64,12 +66,12 @@ def explain_fault(error: SQLAlchemyError, place: str) -> EnvironmentProblem:
     return EnvironmentProblem(f"the database {place} reports: {_first_line(cause or error)}")
 
 
-def explain_sqlite_fault(cause: sqlite3.Error, place: str) -> EnvironmentProblem:
+def explain_sqlite_fault(cause: sqlite3.Error, place: str, *, writes: bool = True) -> EnvironmentProblem:
     """Return an error of SQLite itself as the problem that a person can solve."""
     name = getattr(cause, "sqlite_errorname", None) or ""
     for code, what, hint in _SQLITE:
         if name.startswith(code):
-            message = f"the database {place} {what}: {_first_line(cause)}; {_UNCHANGED}"
+            message = f"the database {place} {what}: {_first_line(cause)}{_UNCHANGED if writes else ''}"
             return EnvironmentProblem(message, hint=hint)
     return EnvironmentProblem(f"the database {place} reports: {_first_line(cause)}")
 
