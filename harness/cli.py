@@ -80,6 +80,11 @@ _COMMANDS: Final = {
         "Serve stored results: pages for people, and an API that other machines report to.",
     ),
     "token": ("serving", "Make, revoke or list the tokens by which clients of the server are known."),
+    "store": (
+        "storing",
+        "Show what is in a database of results; import, export and check them, and remove old ones.",
+    ),
+    "query": ("storing", "List results of a database, or write them into a table."),
     "schema": (
         "inspecting",
         "Print the JSON Schema of specifications, for editors, or that of what the harness writes.",

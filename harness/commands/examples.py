@@ -105,6 +105,21 @@ OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("harness report --export results.csv", "as a table"),
         ("harness report --flush", "send what could not be delivered"),
     ),
+    "store": (
+        ("harness store --database results.db", "what is in it"),
+        ("harness store import --database results.db", "all results of this machine"),
+        ("harness store import lab1 lab2 --database results.db", "those of folders"),
+        ("harness store export results.jsonl", "everything, as it was measured"),
+        ("harness store prune --older-than 90d", "what would be removed; --yes removes"),
+        ("harness store prune --older-than 30d --kind logs --yes", "logs alone"),
+        ("harness store check", "whether everything is whole"),
+    ),
+    "query": (
+        ("harness query --database results.db", "the newest results"),
+        ("harness query --model mv2 --since 7d", "a selection"),
+        ("harness query --failed", "what has no numbers, and why"),
+        ("harness query --export results.parquet", "all metrics as a table"),
+    ),
     "schema": (("harness schema > specification.schema.json", "for an editor"),),
     "validate": (
         ("harness validate my.json", "all problems of a file at once"),

@@ -326,6 +326,7 @@ UNSUPPORTED_FLAGS = {
 _COMMAND_FLAGS: Final = frozenset(
     {
         *("--action", "--alarm", "--by", "--closed", "--reason"),
+        *("--failed", "--format", "--keep", "--kind", "--limit", "--older-than", "--vacuum", "--yes"),
         *("--data", "--each", "--examples", "--layers", "--minutes"),
         *("--bad", "--benchmark", "--calibration", "--exec-dir", "--files", "--flush", "--from", "--good"),
         *("--json", "--keep-mib", "--model", "--output", "-o", "--path", "--prune", "--recipe", "--seed", "--state"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import NoneType
 from typing import Final, get_args
 
@@ -22,12 +22,18 @@ _DTYPES: Final[Mapping[type, str]] = {bool: "boolean", int: "Int64", float: "Flo
 """Types of columns that are not text; each knows missing values."""
 
 
-def make_frame(results: Iterable[Result]) -> pd.DataFrame:
+def make_frame(results: Iterable[Result], metrics: Collection[str] = ()) -> pd.DataFrame:
     """Return one row per result and metric, with the columns of `MetricRow`; a failed result has a row without metric.
 
-    Differences and their intervals are relative (0.02 is 2 %); statistics are in the unit of the column `unit`.
+    Of `metrics`, where any are named, only those have rows. Differences and their intervals are relative (0.02 is
+    2 %); statistics are in the unit of the column `unit`.
     """
-    rows = [row for result in results for row in make_metric_rows(result)]
+    rows = [
+        row
+        for result in results
+        for row in make_metric_rows(result)
+        if not metrics or row.metric is None or row.metric in metrics
+    ]
     columns: dict[str, list[object]] = {name: [] for name in MetricRow.model_fields}
     for row in rows:
         for name, values in columns.items():
@@ -35,11 +41,16 @@ def make_frame(results: Iterable[Result]) -> pd.DataFrame:
     return _build(MetricRow, columns)
 
 
-def make_samples(results: Iterable[Result]) -> pd.DataFrame:
-    """Return one row per sample of every metric, with the columns of `SampleSeries`, in measured order."""
+def make_samples(results: Iterable[Result], metrics: Collection[str] = ()) -> pd.DataFrame:
+    """Return one row per sample of every metric, or of those that are named, with the columns of `SampleSeries`.
+
+    Samples are in measured order.
+    """
     columns: dict[str, list[object]] = {name: [] for name in SampleSeries.model_fields}
     for result in results:
         for series in make_sample_series(result):
+            if metrics and series.metric not in metrics:
+                continue
             for name, values in columns.items():
                 value = getattr(series, name)
                 values.extend(value if isinstance(value, tuple) else [value] * len(series.value))

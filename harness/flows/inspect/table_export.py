@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -57,13 +57,14 @@ def export_stored(
     return ExitCode.ENVIRONMENT if stored.unreadable else ExitCode.OK
 
 
-def export_table(results: Iterable[Result], file: Path, *, samples: bool) -> int:
+def export_table(results: Iterable[Result], file: Path, *, samples: bool, metrics: Collection[str] = ()) -> int:
     """Write a table of results into a file, whose ending says how: `.csv`, `.parquet` or `.json`.
 
     Args:
         results: The results.
         file: The file, which is replaced in one step.
         samples: Whether to write one row per sample, instead of one per result and metric.
+        metrics: Names of the metrics to write; all where none is named.
 
     Returns:
         The number of rows.
@@ -77,7 +78,7 @@ def export_table(results: Iterable[Result], file: Path, *, samples: bool) -> int
         known = ", ".join(_ENCODERS)
         raise UsageError(f"--export {file}: unknown ending `{file.suffix}`", hint=f"name a file with {known}")
     writable = map(make_writable, results)
-    frame = make_samples(writable) if samples else make_frame(writable)
+    frame = make_samples(writable, metrics) if samples else make_frame(writable, metrics)
     try:
         write_atomically(file, encode(frame))
     except OSError as error:

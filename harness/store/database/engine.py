@@ -31,6 +31,8 @@ PATIENCE_S: Final = 60.0
 
 _PAUSE_S: Final = 0.05
 _WRITES: Final = "harness_writes"
+_BARE: Final = "harness_bare"
+"""Option of a connection of SQLite that begins no transaction, as `VACUUM` wants it."""
 _WRITERS: Final = 0x6861726E657373
 """Advisory lock of PostgreSQL that writers hold until their transaction ends ("harness" in ASCII)."""
 
@@ -90,6 +92,19 @@ class Database:
         """Let the database look at its rows, so that it chooses the right indexes; after much was stored."""
         with self.write() as connection:
             connection.execute(text("ANALYZE"))
+
+    def vacuum(self) -> None:
+        """Give the room of what was removed back to the disk. SQLite needs as much again meanwhile, and locks out all.
+
+        Raises:
+            EnvironmentProblem: There is no room for it, or somebody else uses the database.
+        """
+        options = {"isolation_level": "AUTOCOMMIT"} if self.dialect == "postgresql" else {_BARE: True}
+        try:
+            with self._writing, self._engine.connect() as connection:
+                connection.execution_options(**options).execute(text("VACUUM"))
+        except SQLAlchemyError as error:
+            raise explain_fault(error, self.place) from error
 
     def close(self) -> None:
         """Close all connections."""
@@ -214,6 +229,8 @@ def _set_up_connections(engine: Engine, *pragmas: str) -> None:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
+        if connection.get_execution_options().get(_BARE, False):
+            return
         writes = connection.get_execution_options().get(_WRITES, False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 

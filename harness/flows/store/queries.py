@@ -1,0 +1,122 @@
+"""`harness query`: rows of the results of a database, on the screen, as JSON or as a table in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from harness.core.commit import short_id
+from harness.core.errors import ExitCode
+from harness.core.metric import main_metric
+from harness.core.outcome import Outcome
+from harness.core.protocols import Progress
+from harness.core.result import Result
+from harness.display.documents import print_document
+from harness.display.tables import fit_table, print_line, widen
+from harness.flows.inspect.table_export import export_table
+from harness.presentation.documents import Document
+from harness.presentation.numbers import format_change, format_interval, format_quantity
+from harness.presentation.tables import Column, make_cells
+from harness.presentation.text import Line, Span, Tone
+from harness.store.database.engine import Database
+from harness.store.database.selection import StoredSelection, iterate_selected
+from harness.store.rows import MetricRow, make_metric_rows
+
+SCREENFUL = 25
+"""Results that are shown on the screen without a limit."""
+
+
+class QueryDocument(Document):
+    """`harness query --json`: a row for each metric of each selected result, oldest first.
+
+    Attributes:
+        rows: The rows, with the columns of `harness report --export`.
+    """
+
+    rows: tuple[MetricRow, ...]
+
+
+def show_rows(database: Database, selection: StoredSelection, console: Console) -> ExitCode:
+    """Show the main metric of each selected result, or the metrics that are selected.
+
+    Raises:
+        EnvironmentProblem: The database cannot be read.
+    """
+    rows = [
+        row
+        for result in iterate_selected(database, selection)
+        for row in select_rows(result, selection.metrics or _main_metric(result))
+    ]
+    console = widen(console)
+    if not rows:
+        print_line(Line.of(f"no such results in {database.place}"), console)
+        return ExitCode.OK
+    console.print(fit_table(_columns(rows), console))
+    return ExitCode.OK
+
+
+def describe_rows(database: Database, selection: StoredSelection, console: Console) -> ExitCode:
+    """Print a document about all metrics of the selected results.
+
+    Raises:
+        EnvironmentProblem: The database cannot be read.
+    """
+    results = iterate_selected(database, selection)
+    rows = tuple(row for result in results for row in select_rows(result, selection.metrics))
+    print_document(QueryDocument(rows=rows), console)
+    return ExitCode.OK
+
+
+def export_rows(
+    database: Database, selection: StoredSelection, file: Path, progress: Progress, *, samples: bool
+) -> ExitCode:
+    """Write all metrics of the selected results into a table (`harness.flows.inspect.table_export`).
+
+    Raises:
+        UsageError: The ending of the file is unknown.
+        EnvironmentProblem: The database cannot be read, or the file cannot be written.
+    """
+    count = 0
+
+    def results() -> Iterator[Result]:
+        nonlocal count
+        for result in iterate_selected(database, selection):
+            count += 1
+            yield result
+
+    rows = export_table(results(), file, samples=samples, metrics=selection.metrics)
+    progress.say(f"{rows} row{'' if rows == 1 else 's'} of {count} result{'' if count == 1 else 's'}: {file}")
+    return ExitCode.OK
+
+
+def select_rows(result: Result, metrics: Collection[str]) -> Iterator[MetricRow]:
+    """Yield the rows of a result that are about some metrics; all where none is named, and that of a failure."""
+    for row in make_metric_rows(result):
+        if not metrics or row.metric is None or row.metric in metrics:
+            yield row
+
+
+def _main_metric(result: Result) -> tuple[str, ...]:
+    main = main_metric(result.metrics)
+    return (main.name,) if main is not None else ()
+
+
+def _columns(rows: list[MetricRow]) -> list[Column]:
+    return [
+        Column("", [Span("", Tone.NORMAL) if row.outcome == Outcome.OK else Span("✗", Tone.BAD) for row in rows]),
+        Column("time (UTC)", make_cells(f"{datetime.fromtimestamp(row.started, UTC):%Y-%m-%d %H:%M}" for row in rows)),
+        Column("benchmark", make_cells(f"{row.model}/{row.identifier}" for row in rows)),
+        Column("device", make_cells(row.device_name or row.device or "" for row in rows), weight=40),
+        Column("commit", make_cells(short_id(row.commit or "") for row in rows), weight=50),
+        Column("outcome", make_cells(row.outcome.replace("_", " ") for row in rows), weight=60, distinguishing=True),
+        Column("metric", make_cells(row.metric or "" for row in rows), weight=70, distinguishing=True),
+        Column("median", make_cells(format_quantity(row.median, row.unit or "") for row in rows), right=True),
+        Column("n", make_cells("" if row.n is None else str(row.n) for row in rows), weight=20, right=True),
+        Column("verdict", make_cells(row.verdict or "" for row in rows)),
+        Column("change", make_cells(format_change(row.difference) for row in rows), right=True),
+        Column("95 % interval", make_cells(format_interval(row.low, row.high) for row in rows), weight=30),
+        Column("reason", make_cells(row.reason or "" for row in rows), weight=10),
+    ]
