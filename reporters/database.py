@@ -27,15 +27,13 @@ class DatabaseReporter:
     """Reporter that stores results in a database, which several processes may share.
 
     Args:
-        url: URL of the database, or its file.
-        tree: Folder of results, for messages.
+        settings: The database, and the folder of results.
     """
 
     name = "database"
 
-    def __init__(self, url: str, tree: Path) -> None:
-        self._url = url
-        self._tree = tree
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._database: Database | None = None
         self._missed: list[Path | None] = []
 
@@ -101,10 +99,10 @@ class DatabaseReporter:
                 self._missed.remove(place)
 
     def _open(self) -> Database:
-        from harness.store.database.engine import open_database  # noqa: PLC0415 - only where a database is asked for
+        from harness.store.database.opening import open_configured  # noqa: PLC0415 - only where one is asked for
 
         if self._database is None:
-            self._database = open_database(self._url)
+            self._database = open_configured(self._settings)
         return self._database
 
     def _store(self, new: NewResult) -> None:
@@ -116,11 +114,10 @@ class DatabaseReporter:
     def _describe(self, error: HarnessError) -> ReporterFailed:
         return ReporterFailed(
             f"not stored in the database: {error.message}",
-            hint=f"the result is safe in {self._tree}: `harness store import` brings it once the database can be "
-            "written",
+            hint=f"the result is safe in {self._settings.local_reporter}: `harness store import` brings it later",
         )
 
 
 def create(settings: Settings) -> Reporter | None:
     """Create the reporter for `--database`, if given."""
-    return None if settings.database is None else DatabaseReporter(settings.database, settings.local_reporter)
+    return None if settings.database is None else DatabaseReporter(settings)

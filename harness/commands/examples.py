@@ -110,7 +110,7 @@ OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("harness store import --database results.db", "all results of this machine"),
         ("harness store import lab1 lab2 --database results.db", "those of folders"),
         ("harness store export results.jsonl", "everything, as it was measured"),
-        ("harness store prune --older-than 90d", "what would be removed; --yes removes"),
+        ("harness store prune --older-than 90d", "what would go; add --yes"),
         ("harness store prune --older-than 30d --kind logs --yes", "logs alone"),
         ("harness store check", "whether everything is whole"),
     ),

@@ -36,10 +36,12 @@ def store(
     action: Action = "info",
     /,
     *paths: Path,
-    form: Annotated[Literal["json", "parquet", "csv"] | None, Parameter(name="--format")] = None,
+    form: Annotated[
+        Literal["json", "parquet", "csv"] | None, Parameter(name="--format", metavar="json|parquet|csv")
+    ] = None,
     samples: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     older_than: Annotated[str | None, Parameter(metavar="AGE")] = None,
-    kind: Annotated[Literal["results", "logs", "samples"] | None, Parameter(show_default=False)] = None,
+    kind: Annotated[Literal["results", "logs", "samples"] | None, Parameter(metavar="results|logs|samples")] = None,
     keep: Annotated[int | None, Parameter(metavar="COUNT")] = None,
     yes: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     vacuum: Annotated[bool, Parameter(negative="", show_default=False)] = False,

@@ -59,6 +59,7 @@ def _commands(project: Project) -> list[tuple[str | Path, ...]]:
     tree.report(Report(result=ok_result().model_copy(update={"benchmark": benchmark})))
     tree.report(Report(result=failed_result(reason=HOSTILE, hint=HOSTILE)))
     stored = ("--local-reporter", project.folder / "stored")
+    database = ("--database", project.folder / "results.db")
     return [
         ("run", "-b", spec),
         ("run", "-b", spec, "--debug", "--reporter", f"html={project.folder / 'p.html'}"),
@@ -78,6 +79,12 @@ def _commands(project: Project) -> list[tuple[str | Path, ...]]:
         ("status", "--state", project.folder / HOSTILE),
         ("export", HOSTILE, "--recipe", HOSTILE),
         ("builds", "--exec-dir", project.folder / HOSTILE),
+        ("store", "import", project.folder / "stored", project.folder / "damaged", *database),
+        ("store", "import", HOSTILE, *database),
+        ("store", *database),
+        ("store", "--database", f"{HOSTILE}://{HOSTILE}"),
+        ("query", *database),
+        ("query", "--since", HOSTILE, *database),
     ]
 
 

@@ -13,9 +13,13 @@ from harness.cli import app, main
 from harness.core.alarm import AlarmStage
 from harness.core.values import Value
 from harness.flows.inspect.status import WatchStatus
+from harness.flows.store.contents import StoreDocument
+from harness.flows.store.queries import QueryDocument
 from harness.presentation import documents
 from harness.store.canonical_json import load_result
-from harness.testing.results import failed_result, ok_result, report_of
+from harness.store.database.engine import open_database
+from harness.store.database.writing import NewResult, store_results
+from harness.testing.results import STARTED, failed_result, ok_result, report_of
 from harness.watch.store.state import open_state
 from reporters.local import LocalReporter
 from tests.cli.project import Project, generic, observe, one_test
@@ -43,9 +47,11 @@ DOCUMENTS: dict[str, type[Value] | None] = {
     "export": documents.ExportDocument,
     "profile": documents.ProfileDocument,
     "list": None,  # a list for each section
+    "query": QueryDocument,
     "report": documents.ReportDocument,
     "self-check": documents.SelfCheckDocument,
     "status": WatchStatus,
+    "store": StoreDocument,
     "validate": documents.ValidationDocument,
 }
 
@@ -92,6 +98,12 @@ def _words(command: str, here: Surroundings) -> tuple[str, ...]:
         "profile": (here.spec,),
         "validate": (here.spec,),
     }
+    if command in {"query", "store"}:
+        database = here.project.folder / "results.db"
+        with open_database(database) as opened:
+            new = [NewResult(load_result(file)) for file in sorted(here.tree.rglob("result.json"))]
+            store_results(opened, new, now=STARTED)
+        arguments[command] = ("--database", database)
     if command == "self-check":
         program = here.project.write("runner", "#!/bin/sh\nexit 3\n")
         program.chmod(0o755)

@@ -35,10 +35,12 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "export": (),
     "init": (),
     "list": (),
+    "query": ("--database", "caf\xe9.db"),
     "report": (),
     "run": ("-b", "caf\xe9.json", "--dry-run"),
     "schema": (),
     "status": (),
+    "store": ("import", "--database", "caf\xe9.db"),
     "validate": ("caf\xe9.json", "na\udcefve.json"),
     "watch": ("-b", "caf\xe9.json", "--dry-run"),
 }

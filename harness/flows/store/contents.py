@@ -292,7 +292,10 @@ def _rows(document: StoreDocument) -> list[tuple[str, str]]:
         ("results", results),
         ("comparisons", f"{document.comparisons:,}"),
         ("metrics", f"{document.metrics:,} with {document.samples:,} samples"),
-        ("cells", f"{document.cells:,}: {document.benchmarks:,} benchmarks, {document.devices:,} devices"),
+        (
+            "cells",
+            f"{document.cells:,}: {_count(document.benchmarks, 'benchmark')}, {_count(document.devices, 'device')}",
+        ),
         ("commits", f"{document.commits:,}"),
         ("alarms", f"{document.alarms:,}"),
         ("size", f"{_size(document.database_bytes)}; the results as JSON: {_size(document.results_bytes)}"),
