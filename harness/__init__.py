@@ -5,8 +5,8 @@
     results = harness.run("mv2", only=["*xnnpack*"])
     print(harness.frame(results)[["identifier", "metric", "median", "unit"]])
 
-`run`, `compare`, `evaluate`, `profile`, `load`, `frame` and `samples` are what scripts need (docs/scripting.md).
-Importing this module imports nothing else: each name is loaded when it is first used.
+`run`, `compare`, `evaluate`, `profile`, `load`, `query`, `frame` and `samples` are what scripts need
+(docs/scripting.md). Importing this module imports nothing else: each name is loaded when it is first used.
 """
 
 __version__ = "0.1.0"
@@ -30,6 +30,7 @@ __all__ = [
     "frame",
     "load",
     "profile",
+    "query",
     "run",
     "samples",
 ]
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         frame,
         load,
         profile,
+        query,
         run,
         samples,
     )

@@ -13,6 +13,7 @@ raises `EnvironmentProblem`; the failure of a benchmark is a result with an outc
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
@@ -50,6 +51,7 @@ __all__ = [
     "frame",
     "load",
     "profile",
+    "query",
     "run",
     "samples",
 ]
@@ -264,6 +266,56 @@ def load(path: str | PathLike[str] = "LAST") -> Results:
     return load_results(Path(path).expanduser())
 
 
+def query(
+    database: str | PathLike[str] | None = None,
+    *,
+    model: str | Sequence[str] = (),
+    backend: str | Sequence[str] = (),
+    device: str | Sequence[str] = (),
+    only: str | Sequence[str] = (),
+    metric: str | Sequence[str] = (),
+    since: str | datetime | None = None,
+    commit: str | None = None,
+    failed: bool = False,
+    limit: int | None = None,
+) -> Results:
+    """Read results from a database, as `harness query` selects them; each condition that is given must hold.
+
+    Args:
+        database: Its file, or `postgresql://HOST/NAME`; None for HARNESS_DATABASE, or that of the saved defaults.
+        model: Names of models.
+        backend: Names of backends.
+        device: Identities or names of devices.
+        only: Patterns of benchmarks, as of `--only`.
+        metric: Names of metrics, of which a result must have one. The results have their other metrics, too.
+        since: Earliest start: a time, a date as text (UTC), or an age such as `2d`.
+        commit: Commit of the build, which may be abbreviated.
+        failed: Keep only results that should have numbers and have none.
+        limit: Most results: the newest.
+
+    Returns:
+        The results, oldest first. `frame` and `samples` make tables of them.
+
+    Raises:
+        UsageError: A value means nothing, or no database is named.
+        EnvironmentProblem: The database cannot be read.
+    """
+    from harness.api.stored import query_results  # noqa: PLC0415 - the database
+
+    return query_results(
+        None if database is None else str(database),
+        models=model,
+        backends=backend,
+        devices=device,
+        only=only,
+        metrics=metric,
+        since=since,
+        commit=commit,
+        failed=failed,
+        limit=limit,
+    )
+
+
 def frame(results: Iterable[Result] | Result) -> pd.DataFrame:
     """Return a table of results: one row for each result and metric.
 
@@ -271,7 +323,7 @@ def frame(results: Iterable[Result] | Result) -> pd.DataFrame:
     ends of their intervals are relative (0.02 is 2 %), times are UTC.
 
     Args:
-        results: Results of `run`, `compare` or `load`, any others, or one.
+        results: Results of `run`, `compare`, `load` or `query`, any others, or one.
     """
     from harness.store.frames import make_frame  # noqa: PLC0415 - pandas
 

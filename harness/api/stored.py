@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
+from typing import cast
 
 from harness.api.calls import RecordingDisplay
 from harness.api.results import Results
+from harness.commands.from_flags import stored_selection
 from harness.config import arguments
 from harness.config.flags import InspectFlags
+from harness.config.parsing import parse_database
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.result import Report, Result
 from harness.flows.inspect.stored_results import LAST, ResultFilter, StoredResults
 from harness.flows.measure.reporting import Reporting
 from harness.store.canonical_json import load_result
+from harness.store.database.opening import open_configured
+from harness.store.database.selection import iterate_selected
 from harness.store.tree import find_results
 
 
@@ -39,6 +47,44 @@ def load_results(path: Path) -> Results:
         raise problems[0]
     results.sort(key=lambda result: result.started)
     return Results(tuple(results), _exit_code(results, problems), tuple(map(str, problems)), next(iter(problems), None))
+
+
+def query_results(
+    database: Path | str | None,
+    *,
+    since: str | datetime | None,
+    commit: str | None,
+    failed: bool,
+    limit: int | None,
+    **names: str | Sequence[str],
+) -> Results:
+    """Read the selected results of a database, oldest first, as `harness query` selects them.
+
+    Args:
+        database: Its file or URL; None for that of the variable or the saved defaults.
+        since: Earliest start.
+        commit: Commit of the build.
+        failed: Whether to keep only results that should have numbers and have none.
+        limit: Most results: the newest.
+        **names: Words by the names of keywords of `stored_selection`.
+
+    Raises:
+        UsageError: A value means nothing, or no database is named.
+        EnvironmentProblem: It cannot be read.
+    """
+    selection = stored_selection(
+        since=since.isoformat() if isinstance(since, datetime) else since,
+        commit=commit,
+        failed=failed,
+        limit=limit,
+        **{name: (words,) if isinstance(words, str) else tuple(words) for name, words in names.items()},
+    )
+    settings = arguments.resolve_settings(InspectFlags())
+    if database is not None:
+        settings = dataclasses.replace(settings, database=cast("str | None", parse_database(database)))
+    with open_configured(settings, create=False) as opened:
+        results = tuple(iterate_selected(opened, selection))
+    return Results(results, _exit_code(list(results), []))
 
 
 def _load_from_tree(path: Path) -> Results:

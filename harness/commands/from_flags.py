@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from harness.flows.inspect.stored_results import ResultFilter
     from harness.flows.measure.runners import Programs
     from harness.flows.watch.watch import WatchRequest
+    from harness.store.database.selection import StoredSelection
 
 _DECIDE = {
     "alpha": "alpha",
@@ -185,6 +186,46 @@ def result_filter(
     if commit == "":
         raise UsageError("--commit is empty", hint="name a commit, or leave the flag out")
     return ResultFilter(tuple(only or ()), time, last_run, names, commit)
+
+
+def stored_selection(
+    *,
+    models: Sequence[str] | None = None,
+    backends: Sequence[str] | None = None,
+    devices: Sequence[str] | None = None,
+    only: Sequence[str] | None = None,
+    since: str | None = None,
+    commit: str | None = None,
+    metrics: Sequence[str] | None = None,
+    failed: bool = False,
+    limit: int | None = None,
+) -> StoredSelection:
+    """Return which results of a database are asked for.
+
+    Raises:
+        UsageError: A value is empty, or means nothing.
+    """
+    from harness.flows.inspect.stored_results import ResultFilter, parse_since
+    from harness.store.database.selection import StoredSelection
+
+    if commit == "":
+        raise UsageError("--commit is empty", hint="name a commit, or leave the flag out")
+    if limit is not None and not 1 <= limit < 2**31:
+        raise UsageError(f"--limit {limit}: must be at least 1", hint="leave it out for all")
+    time_since, last_run = parse_since(since, datetime.now(UTC)) if since is not None else (None, False)
+    if last_run:
+        raise UsageError("--since LAST is of the folder of results", hint="give a time or an age such as 2d")
+    return StoredSelection(
+        models=tuple(models or ()),
+        backends=tuple(backends or ()),
+        devices=cast("tuple[str, ...]", parse_devices(tuple(devices or ()))),
+        commit=commit or "",
+        only=ResultFilter(tuple(only or ())).only,
+        metrics=tuple(metrics or ()),
+        since=time_since,
+        failed=failed,
+        limit=limit,
+    )
 
 
 def state_file(path: Path | None, settings: Settings) -> Path:

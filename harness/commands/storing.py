@@ -6,12 +6,13 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from harness import display, shell
-from harness.config import arguments, flags, parsing
+from harness.commands import from_flags
+from harness.config import arguments, flags
 from harness.config.flags import Words
 from harness.core.errors import ExitCode, UsageError
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from harness.core.protocols import Display
     from harness.store.database.engine import Database
     from harness.store.database.retention import RetentionRule
-    from harness.store.database.selection import StoredSelection
 else:  # cyclopts reads them from the signatures below
     StoreFlags = flags.inspect_flags(arguments.installed_options(), "database", "local_reporter")
 
@@ -141,7 +141,7 @@ def query(
     from harness.flows.store import queries
 
     shows = export is None and not json
-    selection = make_selection(
+    selection = from_flags.stored_selection(
         models=model,
         backends=backend,
         devices=devices,
@@ -159,48 +159,6 @@ def query(
         if json:
             return queries.describe_rows(database, selection, display.open_console())
         return queries.show_rows(database, selection, display.open_console())
-
-
-def make_selection(
-    *,
-    models: Words = None,
-    backends: Words = None,
-    devices: Words = None,
-    only: Words = None,
-    since: str | None = None,
-    commit: str | None = None,
-    metrics: Words = None,
-    failed: bool = False,
-    limit: int | None = None,
-) -> StoredSelection:
-    """Return which results of a database are asked for.
-
-    Raises:
-        UsageError: A value is empty, or means nothing.
-    """
-    from datetime import UTC, datetime
-
-    from harness.flows.inspect.stored_results import ResultFilter, parse_since
-    from harness.store.database.selection import StoredSelection
-
-    if commit == "":
-        raise UsageError("--commit is empty", hint="name a commit, or leave the flag out")
-    if limit is not None and not 1 <= limit < 2**31:
-        raise UsageError(f"--limit {limit}: must be at least 1", hint="leave it out for all")
-    time_since, last_run = parse_since(since, datetime.now(UTC)) if since is not None else (None, False)
-    if last_run:
-        raise UsageError("--since LAST is of the folder of results", hint="give a time or an age such as 2d")
-    return StoredSelection(
-        models=tuple(models or ()),
-        backends=tuple(backends or ()),
-        devices=cast("tuple[str, ...]", parsing.parse_devices(tuple(devices or ()))),
-        commit=commit or "",
-        only=ResultFilter(tuple(only or ())).only,
-        metrics=tuple(metrics or ()),
-        since=time_since,
-        failed=failed,
-        limit=limit,
-    )
 
 
 def _import(settings: Settings, paths: tuple[Path, ...], shown: Display, console: Console | None) -> ExitCode:
@@ -231,7 +189,7 @@ def _make_rule(older_than: str | None, kind: str | None, keep: int | None) -> Re
         raise UsageError("prune what?", hint="harness store prune --older-than 90d")
     if keep is not None and keep < 1:
         raise UsageError(f"--keep {keep}: must be at least 1", hint="the newest result of each cell stays in any case")
-    before = make_selection(since=older_than).since
+    before = from_flags.stored_selection(since=older_than).since
     from harness.store.database.retention import RetentionKind, RetentionRule
 
     return RetentionRule(RetentionKind(kind or "results"), before or 0.0, keep or 1)
