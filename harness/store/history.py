@@ -37,6 +37,10 @@ def compute_cell_key(digest: str, device: str) -> str:
     return sha256(f"{digest}\n{device}".encode(errors="replace")).hexdigest()[:KEY_DIGITS]
 
 
+Names = Annotated[tuple[str, ...], Field(max_length=1000)]
+"""Names of a condition; databases limit how many one query may have."""
+
+
 class Selection(Value):
     """Which cells a view is about; each condition that is given must hold. An empty one holds for every cell.
 
@@ -52,11 +56,11 @@ class Selection(Value):
         text: Part of the name of the benchmark (`model/identifier`) or of the device, in any case.
     """
 
-    models: tuple[str, ...] = ()
-    backends: tuple[str, ...] = ()
-    devices: tuple[str, ...] = ()
-    frameworks: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
+    models: Names = ()
+    backends: Names = ()
+    devices: Names = ()
+    frameworks: Names = ()
+    categories: Names = ()
     text: str = ""
 
 
@@ -81,7 +85,7 @@ class Page(Value):
     """
 
     limit: Annotated[int, Field(ge=1, le=1000)] = 100
-    offset: Annotated[int, Field(ge=0)] = 0
+    offset: Annotated[int, Field(ge=0, le=1_000_000_000)] = 0
 
 
 class DeviceInfo(Value):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pydantic import ValidationError
@@ -15,7 +15,7 @@ from harness.core.result import Result
 from harness.core.rivals import compute_speeds
 from harness.store.database.packing import unpack_body
 from harness.store.database.tables import RESULTS
-from harness.store.database.views.rows import load_rows
+from harness.store.database.views.rows import load_rows_by_id
 from harness.store.database.views.selecting import CellRecord, list_cells, split
 from harness.store.history import BackendRow, ResultRow, Selection
 
@@ -29,24 +29,21 @@ def list_backends(connection: Connection, model: str, devices: tuple[str, ...]) 
 
     What a program was exported from, which decides whether two did the same work, is only in the results themselves.
     """
-    cells = [
-        cell
-        for cell in list_cells(connection, Selection(models=(model,), devices=devices))
-        if cell.latest_good_id is not None
-    ]
+    cells = list_cells(connection, Selection(models=(model,), devices=devices))
     cells.sort(key=lambda cell: (cell.device_name, cell.device, *cell.order))
-    loaded = load_rows(connection, [cell.latest_good_id for cell in cells if cell.latest_good_id is not None])
-    rows = _keep_newest(cells, loaded)
+    good = {cell.latest_good_id: cell for cell in cells if cell.latest_good_id is not None}
+    loaded = load_rows_by_id(connection, list(good))
+    rows = _keep_newest((cell, loaded[identity]) for identity, cell in good.items() if identity in loaded)
     results = _load_bodies(connection, [row.uid for row in rows])
     known = {results[row.uid].uid: row.uid for row in rows if row.uid in results}  # a column may shorten a uid
     speeds = {known[uid]: speed for uid, speed in compute_speeds(results[uid] for uid in known.values()).items()}
     return tuple(_describe(row, results.get(row.uid), speeds.get(row.uid)) for row in rows)
 
 
-def _keep_newest(cells: Sequence[CellRecord], rows: Sequence[ResultRow]) -> list[ResultRow]:
+def _keep_newest(rows: Iterable[tuple[CellRecord, ResultRow]]) -> list[ResultRow]:
     """Return one row for each benchmark and device, at the place of its first definition."""
     newest: dict[tuple[str, str, str], ResultRow] = {}
-    for cell, row in zip(cells, rows, strict=True):
+    for cell, row in rows:
         key = (cell.identifier, cell.framework, cell.device)
         if key not in newest or newest[key].time <= row.time:
             newest[key] = row

@@ -66,16 +66,14 @@ def list_results_of(connection: Connection, commit: str, selection: Selection, p
     """Return the newest result of each cell at a commit; failures first, then regressions, the largest first."""
     places = {cell.id: place for place, cell in enumerate(list_cells(connection, _without_categories(selection)))}
     chosen = find_newest(connection, commit, selection.categories)
-    query = (
-        select(RESULTS.c.id, RESULTS.c.outcome, CONTRASTS.c.verdict, CONTRASTS.c.log_ratio)
-        .outerjoin(CONTRASTS, CONTRASTS.c.result_id == RESULTS.c.id)
-        .where(RESULTS.c.id.in_(chosen.values()))
+    query = select(RESULTS.c.id, RESULTS.c.outcome, CONTRASTS.c.verdict, CONTRASTS.c.log_ratio).outerjoin(
+        CONTRASTS, CONTRASTS.c.result_id == RESULTS.c.id
     )
     cells = {result: cell for cell, result in chosen.items() if cell in places}
     ranked = sorted(
         (_rank(outcome, verdict, log_ratio), places[cells[identity]], identity)
-        for identity, outcome, verdict, log_ratio in connection.execute(query)
-        if identity in cells
+        for part in split(list(cells))
+        for identity, outcome, verdict, log_ratio in connection.execute(query.where(RESULTS.c.id.in_(part)))
     )
     ids = [identity for _, _, identity in ranked[page.offset : page.offset + page.limit]]
     return ResultPage(rows=tuple(load_rows(connection, ids)), total=len(ranked))

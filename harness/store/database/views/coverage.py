@@ -36,10 +36,10 @@ def load_coverage(connection: Connection, selection: Selection, fresh_since: flo
 
     A benchmark is its name here: of several definitions on one device the newest counts.
     """
-    everywhere = list_cells(connection, _without_devices(selection))
+    newest = _load_newest(connection, selection)
+    everywhere = [cell for cell in list_cells(connection, _without_devices(selection)) if cell.id in newest]
     wanted = set(selection.devices)
     columns = _list_devices(cell for cell in everywhere if not wanted or cell.device in wanted)
-    newest = _load_newest(connection, selection)
     platforms: dict[_Name, set[str]] = {}
     cells: dict[tuple[_Name, str], CellRecord] = {}
     backends: dict[_Name, tuple[float, str]] = {}

@@ -10,7 +10,7 @@ from harness.store.database.columns import key_text
 from harness.store.database.tables import COMMITS, CONTRASTS
 from harness.store.database.views.commits import find_newest
 from harness.store.database.views.levels import compare_figures
-from harness.store.database.views.rows import load_contrasts, load_rows
+from harness.store.database.views.rows import load_contrasts, load_rows_by_id
 from harness.store.database.views.selecting import CellRecord, is_stored_text, list_cells
 from harness.store.history import CommitDifference, Contrast, ResultRow, Selection
 
@@ -26,10 +26,9 @@ def list_differences(
     measured = controls.keys() | treatments.keys()
     cells = [cell for cell in list_cells(connection, without) if cell.id in measured]
     ids = [chosen[cell.id] for cell in cells for chosen in (controls, treatments) if cell.id in chosen]
-    rows = {row.uid: row for row in load_rows(connection, list(dict.fromkeys(ids)))}
-    by_id = dict(zip(dict.fromkeys(ids), rows.values(), strict=True))
+    rows = load_rows_by_id(connection, ids)
     return tuple(
-        _describe(cell, by_id.get(controls.get(cell.id, 0)), by_id.get(treatments.get(cell.id, 0)), contrasts)
+        _describe(cell, rows.get(controls.get(cell.id, 0)), rows.get(treatments.get(cell.id, 0)), contrasts)
         for cell in cells
     )
 

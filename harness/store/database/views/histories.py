@@ -20,6 +20,7 @@ from harness.store.database.views.selecting import CellRecord, is_stored_text, l
 from harness.store.history import CellHistory, CommitInfo, HistoryPoint, Period
 
 _FEWEST_POINTS: Final = 2
+_MOST_POINTS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,8 @@ def load_history(connection: Connection, key: str, metric: str, period: Period, 
     conditions = [RESULTS.c.cell_id == cell.id, *within(RESULTS.c.time, period)]
     total = connection.scalar(select(func.count()).select_from(RESULTS).where(*conditions)) or 0
     info = shown.info if shown is not None else None
-    points = _load_points(connection, cell, shown, period, max(limit, _FEWEST_POINTS))
+    limit = min(max(limit, _FEWEST_POINTS), _MOST_POINTS)
+    points = _load_points(connection, cell, shown, period, limit)
     changes = list_changes_of(connection, cell, info, period, points[0].time if points else None)
     return CellHistory(
         cell=cell.to_cell(),
@@ -72,7 +74,7 @@ def load_history(connection: Connection, key: str, metric: str, period: Period, 
         else make_bands(
             _load_own(connection, cell, shown, period),
             find_change_times(connection, cell.key, shown.info.name),
-            max(limit, _FEWEST_POINTS),
+            limit,
         ),
         changes=changes,
         total=total,

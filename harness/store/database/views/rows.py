@@ -20,6 +20,12 @@ from harness.store.history import Cell, CommitInfo, Contrast, Figure, ResultRow
 
 def load_rows(connection: Connection, ids: Sequence[int]) -> list[ResultRow]:
     """Return results as lists have them, in the order of their ids; those that are not there are left out."""
+    rows = load_rows_by_id(connection, ids)
+    return [rows[identity] for identity in ids if identity in rows]
+
+
+def load_rows_by_id(connection: Connection, ids: Sequence[int]) -> dict[int, ResultRow]:
+    """Return results as lists have them, by their ids; those that are not there are left out."""
     columns = (
         RESULTS.c.id,
         RESULTS.c.uid,
@@ -38,7 +44,7 @@ def load_rows(connection: Connection, ids: Sequence[int]) -> list[ResultRow]:
     commits = load_commits(connection, (row.commit_id for row in found))
     figures = load_figures(connection, ids)
     contrasts = load_contrasts(connection, ids)
-    rows = {
+    return {
         row.id: ResultRow(
             uid=row.uid,
             cell=cells[row.cell_id],
@@ -55,7 +61,6 @@ def load_rows(connection: Connection, ids: Sequence[int]) -> list[ResultRow]:
         )
         for row in found
     }
-    return [rows[identity] for identity in ids if identity in rows]
 
 
 def load_named_cells(connection: Connection, ids: Iterable[int]) -> dict[int, Cell]:

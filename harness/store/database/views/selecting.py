@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from sqlalchemy import Column, ColumnElement, Connection, Select, and_, false, or_, select
 
-from harness.store.database.columns import key_text
+from harness.store.database.columns import TEXT_CHARACTERS, key_text
 from harness.store.database.tables import BENCHMARKS, CELLS, DEVICES, RESULTS
 from harness.store.history import Cell, DeviceInfo, Period, Selection
 
@@ -106,7 +106,7 @@ def is_among(column: Column[str], names: Sequence[str]) -> ColumnElement[bool]:
 
 def contains(columns: Sequence[ColumnElement[str]], text: str) -> ColumnElement[bool]:
     """Return the condition that one of the columns has a text in it, in any case; `%` and `_` mean themselves."""
-    if not is_stored_text(text) or "\0" in text:
+    if not is_stored_text(text) or "\0" in text or len(text) > TEXT_CHARACTERS:
         return false()
     return or_(*(column.icontains(text, autoescape=True) for column in columns))
 

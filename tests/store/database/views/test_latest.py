@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+from pydantic import ValidationError
+from sqlalchemy import delete
+
 from harness.core.outcome import Outcome
 from harness.core.result import RawLog
 from harness.store.database.engine import Database
+from harness.store.database.tables import RESULTS
 from harness.store.database.views import History
 from harness.store.database.writing import NewResult, store_results
 from harness.store.history import HistoryReader, Page, Period, Selection
@@ -97,6 +102,8 @@ def test_selections_narrow_lists_and_unknown_names_select_nothing(database: Data
         Selection(devices=("\ud800",), text="\ud800"): 0,
         Selection(text="' OR 1=1 --"): 0,
         Selection(text="\\"): 0,
+        Selection(text="%" * 10_000_000): 0,
+        Selection(models=("x" * 1_000_000,) * 1000): 0,
     }
     assert {selection: reader.latest(selection, FIRST).total for selection in counts} == counts
 
@@ -140,3 +147,26 @@ def test_files_of_a_result_are_listed_by_name(database: Database) -> None:
     files = History(database).artifacts(result.uid)
     assert [file.size_bytes for file in files] == [3, 3]
     assert [file.name for file in files] == sorted(file.name for file in files)
+
+
+def test_numbers_beyond_those_of_databases_are_refused_or_bounded(database: Database) -> None:
+    (uid,) = keep(database, good(1))
+    with pytest.raises(ValidationError):
+        Page(offset=10**30)
+    with pytest.raises(ValidationError):
+        Selection(models=("a",) * 1001)
+    reader = History(database)
+    key = reader.latest(ALL, FIRST).rows[0].cell.key
+    history = reader.cell(key, "", Period(start=-1e308, end=1e308), 10**30)
+    assert history is not None
+    assert uids(history.points) == [uid]
+
+
+def test_a_cell_whose_newest_result_was_removed_does_not_break_the_views(database: Database) -> None:
+    gone, stays = keep(database, good(1), good(1, backend="b"))
+    with database.write() as connection:
+        connection.execute(delete(RESULTS).where(RESULTS.c.uid == gone))
+    reader = History(database)
+    assert uids(reader.latest(ALL, FIRST).rows) == [stays]
+    assert uids(row.result for row in reader.backends("mv2", ())) == [stays]
+    assert sum(reader.coverage(ALL, None).counts.values()) == 1
