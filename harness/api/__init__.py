@@ -282,7 +282,8 @@ def query(
     """Read results from a database, as `harness query` selects them; each condition that is given must hold.
 
     Args:
-        database: Its file, or `postgresql://HOST/NAME`; None for HARNESS_DATABASE, or that of the saved defaults.
+        database: Its file, or `postgresql://HOST/NAME`; None for HARNESS_DATABASE, that of the saved
+            defaults, or `results.db` in the folder of results.
         model: Names of models.
         backend: Names of backends.
         device: Identities or names of devices.
@@ -297,8 +298,8 @@ def query(
         The results, oldest first. `frame` and `samples` make tables of them.
 
     Raises:
-        UsageError: A value means nothing, or no database is named.
-        EnvironmentProblem: The database cannot be read.
+        UsageError: A value means nothing.
+        EnvironmentProblem: There is no such database, or it cannot be read.
     """
     from harness.api.stored import query_results  # noqa: PLC0415 - the database
 

@@ -161,6 +161,4 @@ def _open_store(settings: Settings, *, durable: bool = False, patience_s: float 
     """Open the database of the settings; without one, `results.db` in the folder of stored results."""
     from harness.store.database.opening import open_configured
 
-    place = settings.database or str(settings.local_reporter / "results.db")
-    named = dataclasses.replace(settings, database=place)
-    return open_configured(named, durable=durable, patience_s=patience_s)
+    return open_configured(settings, durable=durable, patience_s=patience_s)

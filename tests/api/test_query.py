@@ -45,11 +45,15 @@ def test_a_time_may_be_given_as_one(file: Path) -> None:
 
 def test_a_database_is_named_by_the_variable(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HARNESS_DATABASE", raising=False)
-    with pytest.raises(harness.UsageError, match="no database is named") as raised:
+    monkeypatch.setenv("HARNESS_LOCAL_REPORTER", str(file.parent / "elsewhere"))
+    with pytest.raises(harness.EnvironmentProblem, match="no database is named") as raised:
         harness.query()
     assert "HARNESS_DATABASE" in str(raised.value)
     monkeypatch.setenv("HARNESS_DATABASE", str(file))
     assert len(harness.query()) == 3
+    monkeypatch.delenv("HARNESS_DATABASE")
+    monkeypatch.setenv("HARNESS_LOCAL_REPORTER", str(file.parent))
+    assert len(harness.query()) == 3, "that beside the results"
 
 
 def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:

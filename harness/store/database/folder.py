@@ -38,6 +38,9 @@ ALARMS: Final = "alarms"
 
 ALARM_FILE: Final = "alarm.json"
 
+_OF_DATABASE: Final = ".artifacts"
+"""Ending of the folder beside a database that has the logs of results."""
+
 BATCH: Final = 100
 """Results of one transaction."""
 
@@ -250,7 +253,7 @@ def _find_files(folder: Path, unreadable: list[EnvironmentProblem]) -> tuple[lis
             continue
         if ALARM_FILE in names and place.parent.name == ALARMS:
             alarms.append(place / ALARM_FILE)
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and not name.endswith(_OF_DATABASE))
     return results, alarms
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 from harness.config.settings import Settings
-from harness.core.errors import UsageError
+from harness.core.errors import EnvironmentProblem
 from harness.store.database.engine import PATIENCE_S, Database, open_database
 from harness.store.tree import encode_segment
+
+DATABASE_FILE: Final = "results.db"
+"""File in the folder of results that is the database where none is named."""
 
 
 def open_configured(
     settings: Settings, *, create: bool = True, durable: bool = False, patience_s: float = PATIENCE_S
 ) -> Database:
-    """Open the database of `--database`, HARNESS_DATABASE or the saved defaults.
+    """Open the database of `--database`, HARNESS_DATABASE or the saved defaults, or else that beside the results.
 
     Args:
         settings: The settings.
@@ -23,20 +27,20 @@ def open_configured(
         patience_s: How long to wait for other writers, in seconds.
 
     Raises:
-        UsageError: None is named, or its address is none.
+        UsageError: The address is none.
         EnvironmentProblem: It cannot be opened.
     """
-    if settings.database is None:
-        raise UsageError(
-            "no database is named",
-            hint="give --database FILE or --database postgresql://HOST/NAME, or set HARNESS_DATABASE",
-        )
+    place = settings.database
+    if place is None:
+        file = settings.local_reporter / DATABASE_FILE
+        if not create and not file.exists():
+            raise EnvironmentProblem(
+                f"no database is named, and there is no {file}",
+                hint="`harness store import` makes it; or name one with --database or HARNESS_DATABASE",
+            )
+        place = str(file)
     return open_database(
-        settings.database,
-        create=create,
-        durable=durable,
-        artifacts=_find_artifacts(settings.database, settings),
-        patience_s=patience_s,
+        place, create=create, durable=durable, artifacts=_find_artifacts(place, settings), patience_s=patience_s
     )
 
 
