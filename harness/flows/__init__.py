@@ -17,6 +17,7 @@
                alarm_reports  builds the reports of alarms
     bisect/    bisect         search for a culprit      search           its queries answered with real pairs
                merges         inside merges
+    foreign/   importing      files of other tools      results          their records as results of ours
     inspect/   the commands that look without measuring
 
 Threads: `run` and `compare` start one for each device; its measurements and their reports happen in it.

@@ -43,22 +43,22 @@ class _ReadFile:
 
 
 class _NewResultsOnly:
-    """Archive that is given only results which it does not keep yet."""
+    """Archive that is given only results which it does not keep yet.
+
+    Attributes:
+        known: Identifiers of what it keeps.
+    """
 
     keeps_results = True
 
     def __init__(self, archive: Reporter, known: frozenset[str]) -> None:
         self.name = archive.name
+        self.known = known
         self._archive = archive
-        self._known = set(known)
 
     def report(self, report: Report) -> str | None:
         """Keep a new result."""
-        if report.result.uid in self._known:
-            return None
-        place = self._archive.report(report)
-        self._known.add(report.result.uid)
-        return place
+        return None if report.result.uid in self.known else self._archive.report(report)
 
     def close(self) -> None:
         """Close the archive."""
@@ -94,8 +94,8 @@ def import_files(request: ImportRequest, settings: Settings, progress: Progress)
             hint="see the reasons above, or name the format with --format",
         )
     reporters = prepare_reporters(settings)
-    known = frozenset().union(*(each.stored_uids() for each in reporters if isinstance(each, Cataloguing)))
     guarded = [_guard(reporter) for reporter in reporters]
+    known = frozenset().union(*(each.known for each in guarded if isinstance(each, _NewResultsOnly)))
     reporting = Reporting(guarded, progress)
     for result in results:
         reporting.report(Report(result=result))
