@@ -24,10 +24,11 @@ from harness.server.access_log import AccessLog
 from harness.server.answers import BodyProblem, RequestRefused, point_to
 from harness.server.config import ServerConfig
 from harness.server.envelopes import PostedBatch, PostedResult
+from harness.server.error_pages import answer_error, wants_page
 from harness.server.gate import STORE_HINT, STORE_SILENT, Gate
 from harness.server.limiting import BodyReader
 from harness.server.measuring import ServerMetrics
-from harness.server.routes import alarms, results, state, views
+from harness.server.routes import alarms, pages, people, results, state, views
 from harness.server.routes.alarms import NewRemark
 from harness.server.services import Services
 from harness.server.sessions import Signer
@@ -82,7 +83,8 @@ def create_app(
     app.state.services = services
     for module in (results, views, alarms):
         app.include_router(module.router, prefix=API)
-    app.include_router(state.router)
+    for module in (state, pages, people):
+        app.include_router(module.router)
     _answer_errors(app, services)
     _describe_bodies(app)
     app.add_middleware(Gate, config=config, access=access, log=services.log, metrics=services.metrics)
@@ -93,36 +95,36 @@ def _answer_errors(app: FastAPI, services: Services) -> None:
     """Let every error be answered in the same form."""
 
     @app.exception_handler(RequestRefused)
-    def refuse(_request: Request, error: RequestRefused) -> Response:
-        return error.respond()
+    def refuse(request: Request, error: RequestRefused) -> Response:
+        return answer_error(error, request.scope, services.config)
 
     @app.exception_handler(EnvironmentProblem)
-    def report_fault(_request: Request, error: EnvironmentProblem) -> Response:
+    def report_fault(request: Request, error: EnvironmentProblem) -> Response:
         services.log.write_problem(str(error))
-        return RequestRefused(503, STORE_SILENT, hint=STORE_HINT, headers={"Retry-After": "5"}).respond()
+        return refuse(request, RequestRefused(503, STORE_SILENT, hint=STORE_HINT, headers={"Retry-After": "5"}))
 
     @app.exception_handler(UsageError)
-    def report_mistake(_request: Request, error: UsageError) -> Response:
-        return RequestRefused(422, error.message, hint=error.hint or "").respond()
+    def report_mistake(request: Request, error: UsageError) -> Response:
+        return refuse(request, RequestRefused(422, error.message, hint=error.hint or ""))
 
     @app.exception_handler(RequestValidationError)
-    def report_parameters(_request: Request, error: RequestValidationError) -> Response:
+    def report_parameters(request: Request, error: RequestValidationError) -> Response:
         problems = [
             BodyProblem(pointer=point_to(problem["loc"]), message=str(problem["msg"]))
             for problem in error.errors()[:20]
         ]
-        return RequestRefused(422, "a parameter is not as described", problems=problems).respond()
+        return refuse(request, RequestRefused(422, "a parameter is not as described", problems=problems))
 
     @app.exception_handler(HTTPException)
-    def report_status(_request: Request, error: HTTPException) -> Response:
+    def report_status(request: Request, error: HTTPException) -> Response:
         message = _PHRASES.get(error.status_code, str(error.detail))
-        hint = f"{API}/openapi.json describes the API"
-        return RequestRefused(error.status_code, message, hint=hint, headers=error.headers).respond()
+        hint = "" if wants_page(request.scope) else f"{API}/openapi.json describes the API"
+        return refuse(request, RequestRefused(error.status_code, message, hint=hint, headers=error.headers))
 
     @app.exception_handler(Exception)
-    def report_bug(_request: Request, error: Exception) -> Response:
+    def report_bug(request: Request, error: Exception) -> Response:
         services.log.write_problem("".join(traceback.format_exception(error)))
-        return RequestRefused(500, "a bug in the server", hint="its log shows where").respond()
+        return refuse(request, RequestRefused(500, "a bug in the server", hint="its log shows where"))
 
 
 def _describe_bodies(app: FastAPI) -> None:

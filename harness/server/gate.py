@@ -17,6 +17,7 @@ from harness.server.access import Access, Caller
 from harness.server.access_log import AccessLog
 from harness.server.answers import RequestRefused
 from harness.server.config import ServerConfig, is_loopback, normalise_host
+from harness.server.error_pages import answer_error
 from harness.server.limiting import SenderRates
 from harness.server.measuring import ServerMetrics
 from harness.server.sessions import COOKIE
@@ -66,8 +67,14 @@ class Gate:
         status = 500
         caller = Caller()
 
+        has_content = scope["method"] != "HEAD"
+        if not has_content:
+            scope = {**scope, "method": "GET"}
+
         async def send_on(message: Message) -> None:
             nonlocal status
+            if message["type"] == "http.response.body" and not has_content:
+                message = {**message, "body": b""}
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
@@ -80,7 +87,7 @@ class Gate:
             try:
                 caller = await self._admit(scope)
             except RequestRefused as refused:
-                await refused.respond()(scope, receive, send_on)
+                await answer_error(refused, scope, self._config)(scope, receive, send_on)
                 return
             scope.setdefault("state", {})["caller"] = caller
             await self._app(scope, receive, send_on)
@@ -149,11 +156,6 @@ def caller_of(request: Request) -> Caller:
     """Return who sends a request."""
     caller: Caller = request.scope["state"]["caller"]
     return caller
-
-
-def wants_page(scope: Scope) -> bool:
-    """Return whether a browser asks for a page, and no program for data."""
-    return not scope["path"].startswith("/api/") and "text/html" in Headers(scope=scope).get("accept", "")
 
 
 def _client(scope: Scope) -> str:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import Annotated, Any, BinaryIO, Final
+from typing import Annotated, Any, BinaryIO, Final, cast
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Path, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
+from harness.core.errors import UsageError
 from harness.core.result import Result
 from harness.server.access import Caller
-from harness.server.answers import RequestRefused
+from harness.server.answers import ErrorAnswer, RequestRefused
 from harness.server.archives import stream_archive
 from harness.server.bodies import read_json
 from harness.server.envelopes import (
@@ -24,6 +26,7 @@ from harness.server.envelopes import (
     describe_storing,
     read_body,
 )
+from harness.server.limiting import stream_body
 from harness.server.routes.dependencies import (
     ERRORS,
     NOT_FOUND,
@@ -36,6 +39,8 @@ from harness.server.routes.dependencies import (
 )
 from harness.server.services import Services
 from harness.store.canonical_json import to_json_line
+from harness.store.database.artifact_files import check_name as check_artifact_name
+from harness.store.database.artifacts import store_artifact
 from harness.store.database.tokens import Scope
 from harness.store.database.writing import NewResult
 from harness.store.history import ArtifactInfo, ResultPage
@@ -145,6 +150,40 @@ def artifact(services: ServicesHere, request: Request, uid: Uid, name: str, _cal
         media_type="text/plain; charset=utf-8" if is_text else "application/octet-stream",
         headers=headers,
     )
+
+
+@router.put(
+    "/results/{uid}/artifacts/{name:path}",
+    status_code=201,
+    responses={
+        **NOT_FOUND,
+        409: {"model": ErrorAnswer, "description": "The result has another file of this name; it stays"},
+        413: {"model": ErrorAnswer, "description": "The file is too large"},
+    },
+    openapi_extra={"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {}}}}},
+)
+async def put_artifact(request: Request, services: ServicesHere, uid: Uid, name: str, _caller: Writer) -> ArtifactInfo:
+    """Store a file of a result; the same again changes nothing. It is written to the disk while it arrives."""
+    limits = services.config.limits
+    if await run_in_threadpool(services.history.row, uid) is None:
+        raise _no_result()
+    check_artifact_name(name)
+    media_type = request.headers.get("content-type", "application/octet-stream")
+    with tempfile.TemporaryFile() as draft:
+        async for part in stream_body(request, limits.artifact_bytes, limits.artifact_s):
+            draft.write(part)
+        draft.seek(0)
+        content = cast("BinaryIO", draft)
+
+        def store() -> ArtifactInfo:
+            return store_artifact(
+                services.database, uid, name, content, media_type=media_type[:200], now=services.clock()
+            )
+
+        try:
+            return await services.write(store)
+        except UsageError as error:
+            raise RequestRefused(409, "the result has another file of this name, or is gone") from error
 
 
 def _load(services: Services, uid: str) -> Result:
