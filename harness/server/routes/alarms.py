@@ -14,6 +14,7 @@ from harness.server.access import Caller
 from harness.server.answers import RequestRefused
 from harness.server.bodies import parse_document, read_json
 from harness.server.routes.dependencies import (
+    BODY_ERRORS,
     ERRORS,
     NOT_FOUND,
     PartHere,
@@ -62,7 +63,9 @@ class StoredReport(Value):
     changed: bool
 
 
-@router.post("/alarms", openapi_extra={"requestBody": {"required": True, "x-model": "AlarmReport"}})
+@router.post(
+    "/alarms", responses=BODY_ERRORS, openapi_extra={"requestBody": {"required": True, "x-model": "AlarmReport"}}
+)
 async def report_alarm(request: Request, services: ServicesHere, _caller: Writer) -> StoredReport:
     """Store a report of an alarm, as the watcher writes it. Reports may arrive twice, and in any order."""
     async with read_json(request, services) as body:
@@ -96,7 +99,7 @@ def alarm(services: ServicesHere, identity: Annotated[str, Path(max_length=1000)
 @router.post(
     "/alarms/{identity}/remarks",
     status_code=201,
-    responses=NOT_FOUND,
+    responses={**NOT_FOUND, **BODY_ERRORS},
     openapi_extra={"requestBody": {"required": True, "x-model": "NewRemark"}},
 )
 async def remark(

@@ -42,6 +42,17 @@ def require(scope: Scope) -> Callable[[Request], Caller]:
     return check
 
 
+BODY_ERRORS: Final[dict[int | str, dict[str, Any]]] = {
+    status: {"model": ErrorAnswer, "description": description}
+    for status, description in {
+        400: "The body was cut off, or is not compressed as its headers say",
+        408: "The body took too long",
+        413: "The body is too large",
+        415: "The body is no JSON, or compressed by something else than gzip",
+    }.items()
+}
+"""Errors of routes that read a body."""
+
 ServicesHere = Annotated[Services, Depends(services_of)]
 SelectionHere = Annotated[Selection, Depends(select_in_api)]
 PartHere = Annotated[Page, Depends(choose_part)]

@@ -28,6 +28,7 @@ from harness.server.envelopes import (
 )
 from harness.server.limiting import stream_body
 from harness.server.routes.dependencies import (
+    BODY_ERRORS,
     ERRORS,
     NOT_FOUND,
     PartHere,
@@ -58,9 +59,8 @@ _POST_ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
     200: {"model": PostedOutcomes | PostedOutcome, "description": "It was known; or a batch, with the state of each"},
     201: {"model": PostedOutcome, "description": "It is stored"},
     409: {"model": PostedOutcome, "description": "Another result has this uid; the first stays"},
-    413: {"description": "The body is too large"},
-    415: {"description": "The body is not JSON, or compressed by something else than gzip"},
-    422: {"model": PostedOutcome, "description": "It is no result"},
+    **BODY_ERRORS,
+    422: {"model": PostedOutcome | ErrorAnswer, "description": "It is no result"},
 }
 
 
@@ -158,7 +158,7 @@ def artifact(services: ServicesHere, request: Request, uid: Uid, name: str, _cal
     responses={
         **NOT_FOUND,
         409: {"model": ErrorAnswer, "description": "The result has another file of this name; it stays"},
-        413: {"model": ErrorAnswer, "description": "The file is too large"},
+        **BODY_ERRORS,
     },
     openapi_extra={"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {}}}}},
 )
