@@ -77,10 +77,12 @@ class _Drawing:
         """Draw the range of each level with its middle; many short ones as one shade, without middles."""
         shown = [band for band in self.history.bands if band.end >= self.frame.times[0]]
         are_levels = len(shown) <= _LEVELS
+        limits = [x for x in map(self.frame.x_of_change, self.history.changes) if x is not None]
         for number, band in enumerate(shown):
             left, right = self.frame.x_of_time(band.start, before=True), self.frame.x_of_time(band.end)
             if not are_levels and number + 1 < len(shown):
                 right = max(right, self.frame.x_of_time(shown[number + 1].start, before=True))
+                right = min([right, *(x for x in limits if x > left)])
             top, bottom = self.frame.y(band.high), self.frame.y(band.low)
             title = f"{band.count:,} results, most of them from {format_range(band.low, band.high, self.unit)}"
             width = max(right - left, 2.0)

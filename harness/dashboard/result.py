@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from markupsafe import Markup
+
 from harness.core.metric import main_metric
 from harness.core.result import Result, make_writable, without_samples
 from harness.dashboard.change_lines import CommitLine, describe_commit_info
@@ -18,7 +20,9 @@ from harness.presentation.distributions import describe_launches
 from harness.presentation.numbers import format_number, format_quantity
 from harness.store.canonical_json import RESULT_FILE
 from harness.store.history import ArtifactInfo, Contrast, ResultRow
+from reporters.document.picture import Picture
 from reporters.html.page import render_body
+from reporters.html.pictures.launches import draw_launches
 from reporters.pages import ReportedRun
 
 _METRICS: Final = 400
@@ -87,6 +91,7 @@ def render_result(result: Result, row: ResultRow, artifacts: Sequence[ArtifactIn
         facts=list(_list_facts(shown)),
         figures=list(_list_figures(shown))[:_METRICS],
         figures_left=max(len(shown.metrics) - _METRICS, 0),
+        samples=_draw_samples(shown),
         body=_render_launches(shown),
         files=[_describe_file(row.uid, file, links) for file in artifacts[:_FILES]],
         files_left=max(len(artifacts) - _FILES, 0),
@@ -97,13 +102,21 @@ def render_result(result: Result, row: ResultRow, artifacts: Sequence[ArtifactIn
     )
 
 
-def _render_launches(result: Result) -> object:
+def _render_launches(result: Result) -> Markup:
     """Render the pictures and tables that the page of a run has for a benchmark."""
     metric = main_metric(result.metrics)
     launches = {result.uid: describe_launches(metric)} if metric is not None else {}
     return render_body(
         ReportedRun([without_samples(result)], Path(), finished=True, launches=launches, in_folders=False)
     )
+
+
+def _draw_samples(result: Result) -> Picture | None:
+    """Draw the samples of each launch of a compared result; the page of a run draws its pairs instead."""
+    metric = main_metric(result.metrics)
+    if metric is None or result.comparison is None:
+        return None
+    return draw_launches(metric, describe_launches(metric), "samples")
 
 
 def _format_main(row: ResultRow) -> str:

@@ -1,0 +1,68 @@
+"""Pages of changes, results and alarms: what is proven, by what, and what to do."""
+
+from __future__ import annotations
+
+from harness.core.comparison import Verdict
+from harness.dashboard.changes import render_changes, summarise_changes
+from harness.presentation.differences import WHAT_IS_UNKNOWN
+from harness.store.history import Period, Proof, Selection
+from tests.dashboard.pages import make_pages
+from tests.dashboard.samples import make_cell, make_change, make_site
+
+
+def test_a_summary_counts_what_is_proven_and_names_the_largest() -> None:
+    changes = (
+        make_change(1),
+        make_change(2, cell=make_cell("vit", "Mac")),
+        make_change(3, verdict=Verdict.IMPROVEMENT),
+    )
+    text = summarise_changes(changes, (), Period())
+    assert text.startswith("2 proven regressions on 2 devices, the largest +10.0 % in mv2/q8 on Pixel 8")
+    assert "1 improvement" in text
+
+
+def test_a_change_names_its_culprit_its_interval_and_its_evidence() -> None:
+    text = make_pages()["changes"]
+    assert "+9.42 … +10.5 %" in text
+    assert "culprit</span>" in text
+    assert f'href="/commits/{9:040x}"' in text
+    assert 'href="/alarms/step%3A0123"' in text
+
+
+def test_levels_stand_below_what_they_cannot_show_and_have_no_verdict() -> None:
+    level = make_change(1, proof=Proof.MEDIANS, verdict=Verdict.UNDECIDED, alarm="", culprit=False)
+    text = render_changes((), (level,), Period(), Selection(), make_site())
+    assert WHAT_IS_UNKNOWN in text
+    assert 'class="badge"' not in text
+    assert "No proven change" in text
+
+
+def test_a_result_links_to_its_cell_commit_archive_and_files() -> None:
+    text = make_pages()["result"]
+    for address in ("/cells/0123456789abcdef", "/archive", "/artifacts/logs/0.txt", "/artifacts/result.json"):
+        assert address in text
+    assert f'href="/commits/{3:040x}"' in text
+    assert 'class="box"' in text, "samples, launch by launch"
+
+
+def test_a_failed_result_says_why_and_what_to_do() -> None:
+    assert '<span class="badge">crashed</span>' in make_pages()["result-failed"]
+    assert "What to do" in make_pages()["result-failed"]
+
+
+def test_an_alarm_shows_who_did_what() -> None:
+    text = make_pages()["alarm"]
+    assert "<strong>Ada</strong> acknowledged it" in text
+    assert "looking at it" in text
+    assert 'name="form_token" value="secret"' in text
+
+
+def test_closed_alarms_are_folded_below_open_ones() -> None:
+    text = make_pages()["alarms"]
+    assert text.index("<h2>Open</h2>") < text.index("<summary>1 closed")
+
+
+def test_an_unknown_address_is_explained_with_links_on() -> None:
+    text = make_pages()["error"]
+    assert "the store may have been made anew" in text
+    assert 'href="/changes"' in text
