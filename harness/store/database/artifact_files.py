@@ -1,4 +1,4 @@
-"""Files by their content: each is written whole and durably, before the database knows of it."""
+"""Files by their content: each is written whole, before the database knows of it."""
 
 from __future__ import annotations
 
@@ -38,9 +38,11 @@ class ArtifactFolder:
 
     Attributes:
         path: The folder; made when the first file is stored.
+        durable: Whether a file outlives also a failure of power. It outlives a crash of programs anyway.
     """
 
     path: Path
+    durable: bool = True
 
     def locate(self, digest: str) -> Path:
         """Return the place of the file with this content, whether it is there or not.
@@ -68,7 +70,7 @@ class ArtifactFolder:
         media_type: str = _TEXT,
         limit_bytes: int = ARTIFACT_BYTES,
     ) -> ArtifactInfo:
-        """Write a file durably, unless its content is there; no more than 1 MiB of a stream is held at once.
+        """Write a file, unless its content is there; no more than 1 MiB of a stream is held at once.
 
         Args:
             name: Its name for people, with folders: `logs/launch-0.txt`. It names no place on the disk.
@@ -92,8 +94,9 @@ class ArtifactFolder:
                             raise UsageError(f"the file {name!r} is larger than {limit_bytes} bytes")
                         digest.update(part)
                         file.write(part)
-                    file.flush()
-                    os.fsync(file.fileno())
+                    if self.durable:
+                        file.flush()
+                        os.fsync(file.fileno())
                 self._publish(draft, self.locate(digest.hexdigest()))
         except OSError as error:
             raise EnvironmentProblem(
@@ -154,15 +157,15 @@ class ArtifactFolder:
             raise EnvironmentProblem(f"cannot remove {path}: {error.strerror or error}", hint=_HINT) from error
         return size
 
-    @staticmethod
-    def _publish(draft: Path, path: Path) -> None:
+    def _publish(self, draft: Path, path: Path) -> None:
         """Give a finished draft its place, unless it is there; then that is marked as used."""
         if path.exists():
             os.utime(path)
             return
         path.parent.mkdir(exist_ok=True)
         draft.replace(path)
-        sync(path.parent)
+        if self.durable:
+            sync(path.parent)
 
 
 def check_name(name: str) -> None:

@@ -206,7 +206,7 @@ def _open_sqlite(address: URL, *, create: bool, durable: bool, artifacts: Path |
     migrating = create_engine(URL.create("sqlite", database=place), connect_args=connect_args, poolclass=NullPool)
     _set_up_connections(migrating, "PRAGMA foreign_keys=OFF")
     folder = artifacts or path.with_name(f"{path.name}.artifacts")
-    database = Database(engine, place, ArtifactFolder(folder))
+    database = Database(engine, place, ArtifactFolder(folder, durable=durable))
     try:
         _prepare(database, migrating, create=create, before=lambda: _use_write_ahead_log(path, patience_s))
     except BaseException:
