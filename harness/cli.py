@@ -85,6 +85,10 @@ _COMMANDS: Final = {
         "Show what is in a database of results; import, export and check them, and remove old ones.",
     ),
     "query": ("storing", "List results of a database, or write them into a table."),
+    "history": (
+        "publishing",
+        "Write stored results as a folder of pages, which opens from a disk and needs no server.",
+    ),
     "schema": (
         "inspecting",
         "Print the JSON Schema of specifications, for editors, or that of what the harness writes.",

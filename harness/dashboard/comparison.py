@@ -46,6 +46,7 @@ def render_comparison(
     site: Site,
     *,
     commits: Sequence[CommitRow] = (),
+    pairs: Sequence[tuple[CommitInfo, CommitInfo]] = (),
 ) -> str:
     """Render every cell that was measured at one of two commits.
 
@@ -55,7 +56,8 @@ def render_comparison(
         differences: One for each cell.
         threshold: Relative change from which rows are coloured whatever the verdict; None colours by verdicts alone.
         site: What all pages have in common.
-        commits: Commits to choose from.
+        commits: Commits to choose from, where a server answers.
+        pairs: Control and treatment of the pages that there are, where none does.
     """
     rows = [_describe(difference, threshold) for difference in differences]
     rows.sort(key=lambda row: (_RANK.get(row.kind, len(_RANK)), row.difference.cell.title))
@@ -74,6 +76,7 @@ def render_comparison(
         threshold=threshold,
         suggested=SUGGESTED_THRESHOLD,
         commits=commits,
+        pairs=pairs,
         caution=WHAT_IS_UNKNOWN,
         has_medians=any(row.difference.contrast is None and row.effect is not None for row in rows),
     )

@@ -28,6 +28,7 @@ class Pages:
     Attributes:
         cells: Pairs of the key of a cell and the name of a metric; an empty name is the main one.
         commits: Ids of commits.
+        comparisons: Pairs of the ids of control and treatment.
         models: Names of models.
         results: Uids of results.
         alarms: Identities of alarms.
@@ -35,6 +36,7 @@ class Pages:
 
     cells: Set[tuple[str, str]] = field(default_factory=frozenset)
     commits: Set[str] = field(default_factory=frozenset)
+    comparisons: Set[tuple[str, str]] = field(default_factory=frozenset)
     models: Set[str] = field(default_factory=frozenset)
     results: Set[str] = field(default_factory=frozenset)
     alarms: Set[str] = field(default_factory=frozenset)
@@ -79,9 +81,11 @@ class StaticLinks:
         return self._to(commit_page(identity)) if identity in self.pages.commits else ""
 
     def comparison(self, control: str = "", treatment: str = "") -> str:
-        """Return `compare.html`; two commits stand in the fragment."""
-        chosen = f"#control={quote(control)}&treatment={quote(treatment)}" if control or treatment else ""
-        return self._to(COMPARISON) + chosen
+        """Return `compare.html`, or `compare/CONTROL..TREATMENT.html`."""
+        if not control and not treatment:
+            return self._to(COMPARISON)
+        pair = (control, treatment)
+        return self._to(comparison_page(*pair)) if pair in self.pages.comparisons else ""
 
     def models(self) -> str:
         """Return `models.html`."""
@@ -127,6 +131,11 @@ def cell_page(key: str, metric: str = "") -> PurePosixPath:
 def commit_page(identity: str) -> PurePosixPath:
     """Return the file of a commit."""
     return PurePosixPath("commits", _file_name(identity))
+
+
+def comparison_page(control: str, treatment: str) -> PurePosixPath:
+    """Return the file of two commits side by side."""
+    return PurePosixPath("compare", _file_name(f"{control}..{treatment}"))
 
 
 def model_page(name: str) -> PurePosixPath:
