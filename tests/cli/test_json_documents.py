@@ -32,6 +32,7 @@ WITHOUT_TABLE = {
     "bisect": "shows progress and stores its search",
     "evaluate": "results are stored, and `report --json` shows them",
     "import": "results are stored, and `report --json` shows them",
+    "history": "writes pages; `query --json` shows the same results",
     "init": "asks a person",
     "schema": "prints JSON",
     "completion": "prints a script for a shell",

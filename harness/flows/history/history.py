@@ -63,8 +63,8 @@ def write_history(request: HistoryRequest, settings: Settings, display: Display)
                 task.update(completed=number)
     removed = pages.finish()
     display.say(
-        f"{len(contents.latest)} benchmarks, {len(contents.pages.results)} results in full: {pages.written} pages "
-        f"written, {pages.kept} unchanged, {removed} removed"
+        f"latest of {len(contents.latest)} (benchmark and device), {len(contents.pages.results)} in full: "
+        f"{pages.written} files written, {pages.kept} unchanged, {removed} removed"
     )
     display.say(f"open {request.output / 'index.html'}")
     return ExitCode.OK if is_complete else ExitCode.ENVIRONMENT

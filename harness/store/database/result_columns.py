@@ -92,7 +92,7 @@ def describe_result(result: Result, received: float) -> ResultColumns:
     digest = info.digest or _make_digest(result)
     commit_time = build.commit_time if build is not None else None
     time = measured if commit_time is None else bounded_float(commit_time)
-    main = main_metric(result.metrics)
+    main = _find_main(result)
     identity = device.identity if device is not None else ""
     return ResultColumns(
         cell_key=compute_cell_key(digest, identity),
@@ -196,3 +196,9 @@ def _make_digest(result: Result) -> str:
     info = result.benchmark
     named = [info.model, info.identifier, info.framework, info.metric, result.backend, info.threads]
     return sha256(json.dumps(named).encode()).hexdigest()
+
+
+def _find_main(result: Result) -> Metric | None:
+    """Return the metric that a result is about: of a comparison the one that was compared."""
+    compared = result.metric(result.comparison.metric) if result.comparison is not None else None
+    return compared if compared is not None and compared.median is not None else main_metric(result.metrics)
