@@ -37,6 +37,11 @@ class _ShownDifference:
     word: str = ""
     mark: str = ""
 
+    @property
+    def state(self) -> str:
+        """What it is counted as: its class, `medians`, or `alone` where a side has no figure."""
+        return self.kind or ("medians" if self.effect is not None else "alone")
+
 
 def render_comparison(
     control: CommitInfo | None,
@@ -61,7 +66,6 @@ def render_comparison(
     """
     rows = [_describe(difference, threshold) for difference in differences]
     rows.sort(key=lambda row: (_RANK.get(row.kind, len(_RANK)), row.difference.cell.title))
-    counts = Counter((row.kind, row.word) for row in rows if row.word)
     return render_view(
         "comparison.html",
         site,
@@ -70,9 +74,7 @@ def render_comparison(
         control=control,
         treatment=treatment,
         rows=rows,
-        counts=[
-            (kind, word, count) for (kind, word), count in sorted(counts.items(), key=lambda each: _RANK[each[0][0]])
-        ],
+        counts=_count(rows),
         threshold=threshold,
         suggested=SUGGESTED_THRESHOLD,
         commits=commits,
@@ -83,6 +85,23 @@ def render_comparison(
 
 
 _RANK: Final = {"regression": 0, "worse": 0, "improvement": 1, "better": 1, "undecided": 2, "no-change": 3, "": 4}
+
+
+def _count(rows: Sequence[_ShownDifference]) -> list[tuple[str, str, str]]:
+    """Return state, class of the style sheet and words of each state that rows are in; every row is in one of them."""
+    counts = Counter((row.state, row.kind, row.mark, row.word or _OTHERS[row.state]) for row in rows)
+    order = sorted(counts.items(), key=lambda each: (_RANK.get(each[0][1], len(_RANK)), each[0][0] == "alone"))
+    return [
+        (state, kind or "skipped", f"{mark} {count} {_plural(word, count)}".strip())
+        for (state, kind, mark, word), count in order
+    ]
+
+
+def _plural(word: str, count: int) -> str:
+    return f"{word}s" if count > 1 and word in {"regression", "improvement"} else word
+
+
+_OTHERS: Final = {"medians": "by medians alone", "alone": "without a figure on both sides"}
 
 
 def _describe(difference: CommitDifference, threshold: float | None) -> _ShownDifference:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import urlencode
@@ -10,10 +11,12 @@ from urllib.parse import urlencode
 import harness
 from harness.core.comparison import Verdict
 from harness.core.effect import Effect
+from harness.core.outcome import Outcome
 from harness.dashboard.links import Site
+from harness.dashboard.wording import format_range
 from harness.presentation.numbers import format_change, format_factor, format_interval, format_percent, format_quantity
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT, VerdictCategory
-from harness.store.history import Figure, Page
+from harness.store.history import Figure, Page, ResultRow
 from reporters.document.rendering import render_page
 
 _PACKAGE: Final = "harness.dashboard"
@@ -36,7 +39,7 @@ class Shown:
         """Return an interval with its unit; empty where there is none."""
         if low is None or high is None:
             return ""
-        return f"{format_quantity(low, unit)} … {format_quantity(high, unit)}"
+        return format_range(low, high, unit)
 
     def change(self, effect: Effect | None) -> str:
         """Return a relative change; empty where there is none."""
@@ -55,6 +58,23 @@ class Shown:
     def share(self, value: float) -> str:
         """Return a share in percent."""
         return format_percent(value)
+
+    def state(self, row: ResultRow) -> str:
+        """Return the class of a result: how it ended, else its verdict, else `plain`."""
+        if row.outcome is not Outcome.OK:
+            return "skipped" if row.outcome.is_skipped else "failed"
+        return self.category(row.contrast.verdict).slug if row.contrast is not None else "plain"
+
+    def states(self, rows: Sequence[ResultRow]) -> list[tuple[str, str, str, int]]:
+        """Return class, mark, word and number of each state that rows are in, the gravest first; nothing is left out."""
+        counts = Counter(map(self.state, rows))
+        known = [(each.slug, each.mark, each.word) for each in VerdictCategory]
+        known.sort(key=lambda each: each[0] != VerdictCategory.FAILED.slug)
+        return [
+            (slug, mark, word if counts[slug] == 1 or not word.startswith(("reg", "imp")) else f"{word}s", counts[slug])
+            for slug, mark, word in [*known, ("plain", "·", "without a control")]
+            if counts[slug]
+        ]
 
     def category(self, verdict: Verdict) -> VerdictCategory:
         """Return the category of a verdict, with its mark and class."""
