@@ -66,7 +66,7 @@ class Shown:
         return self.category(row.contrast.verdict).slug if row.contrast is not None else "plain"
 
     def states(self, rows: Sequence[ResultRow]) -> list[tuple[str, str, str, int]]:
-        """Return class, mark, word and number of each state that rows are in, the gravest first; nothing is left out."""
+        """Return class, mark, word and number of each state that rows are in, the gravest first."""
         counts = Counter(map(self.state, rows))
         known = [(each.slug, each.mark, each.word) for each in VerdictCategory]
         known.sort(key=lambda each: each[0] != VerdictCategory.FAILED.slug)
