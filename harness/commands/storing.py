@@ -154,8 +154,10 @@ def query(
     )
     with shell.handle_signals(), _open(settings) as database:
         if export is not None:
+            from harness.flows.store.exports import export_rows
+
             with display.open_display(quiet=settings.quiet) as shown:
-                return queries.export_rows(database, selection, export, shown, samples=samples)
+                return export_rows(database, selection, export, shown, samples=samples)
         if json:
             return queries.describe_rows(database, selection, display.open_console())
         return queries.show_rows(database, selection, display.open_console())

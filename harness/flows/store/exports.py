@@ -1,4 +1,4 @@
-"""`harness store export`: canonical results as lines of JSON, complete, or as tables."""
+"""`harness store export` and `harness query --export`: canonical results as lines of JSON, complete, or as tables."""
 
 from __future__ import annotations
 
@@ -64,6 +64,28 @@ def export_results(
         progress.say(f"{count} result{'' if count == 1 else 's'}: {file}")
         return ExitCode.OK
     rows = export_table(results(), file, samples=samples)
+    progress.say(f"{rows} row{'' if rows == 1 else 's'} of {count} result{'' if count == 1 else 's'}: {file}")
+    return ExitCode.OK
+
+
+def export_rows(
+    database: Database, selection: StoredSelection, file: Path, progress: Progress, *, samples: bool
+) -> ExitCode:
+    """Write all metrics of the selected results into a table (`harness.flows.inspect.table_export`).
+
+    Raises:
+        UsageError: The ending of the file is unknown.
+        EnvironmentProblem: The database cannot be read, or the file cannot be written.
+    """
+    count = 0
+
+    def results() -> Iterator[Result]:
+        nonlocal count
+        for result in iterate_selected(database, selection):
+            count += 1
+            yield result
+
+    rows = export_table(results(), file, samples=samples, metrics=selection.metrics)
     progress.say(f"{rows} row{'' if rows == 1 else 's'} of {count} result{'' if count == 1 else 's'}: {file}")
     return ExitCode.OK
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 from rich.console import Console
 
@@ -12,11 +11,9 @@ from harness.core.commit import short_id
 from harness.core.errors import ExitCode
 from harness.core.metric import main_metric
 from harness.core.outcome import Outcome
-from harness.core.protocols import Progress
 from harness.core.result import Result
 from harness.display.documents import print_document
 from harness.display.tables import fit_table, print_line, widen
-from harness.flows.inspect.table_export import export_table
 from harness.presentation.documents import Document
 from harness.presentation.numbers import format_change, format_interval, format_quantity
 from harness.presentation.tables import Column, make_cells
@@ -67,28 +64,6 @@ def describe_rows(database: Database, selection: StoredSelection, console: Conso
     results = iterate_selected(database, selection)
     rows = tuple(row for result in results for row in select_rows(result, selection.metrics))
     print_document(QueryDocument(rows=rows), console)
-    return ExitCode.OK
-
-
-def export_rows(
-    database: Database, selection: StoredSelection, file: Path, progress: Progress, *, samples: bool
-) -> ExitCode:
-    """Write all metrics of the selected results into a table (`harness.flows.inspect.table_export`).
-
-    Raises:
-        UsageError: The ending of the file is unknown.
-        EnvironmentProblem: The database cannot be read, or the file cannot be written.
-    """
-    count = 0
-
-    def results() -> Iterator[Result]:
-        nonlocal count
-        for result in iterate_selected(database, selection):
-            count += 1
-            yield result
-
-    rows = export_table(results(), file, samples=samples, metrics=selection.metrics)
-    progress.say(f"{rows} row{'' if rows == 1 else 's'} of {count} result{'' if count == 1 else 's'}: {file}")
     return ExitCode.OK
 
 
