@@ -9,6 +9,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -45,8 +46,7 @@ def big_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     folder = Path(os.environ.get("HARNESS_BIG_STORES") or tmp_path_factory.mktemp("stores"))
     path = folder / f"{str(request.param).replace(',', '').replace(' ', '_')}.db"
     if not path.exists():
-        draft = path.with_suffix(".draft")
-        draft.unlink(missing_ok=True)
+        draft = Path(tempfile.mkdtemp(dir=folder)) / "draft.db"  # a run that was ended may have left a write-ahead log
         began = time.monotonic()
         with open_database(draft) as database:
             count = fill_store(database, SHAPES[request.param])
