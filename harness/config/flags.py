@@ -327,6 +327,9 @@ _COMMAND_FLAGS: Final = frozenset(
     {
         *("--action", "--alarm", "--by", "--closed", "--reason"),
         *("--failed", "--format", "--keep", "--kind", "--limit", "--older-than", "--vacuum", "--yes"),
+        *("--allowed-host", "--artifact-mib", "--batch", "--body-mib", "--certificate", "--expires", "--host"),
+        *("--json-log", "--key", "--port", "--public-url", "--rate", "--requests", "--scope", "--title"),
+        *("--commits", "--results"),
         *("--data", "--each", "--examples", "--layers", "--minutes"),
         *("--bad", "--benchmark", "--calibration", "--exec-dir", "--files", "--flush", "--from", "--good"),
         *("--json", "--keep-mib", "--model", "--output", "-o", "--path", "--prune", "--recipe", "--seed", "--state"),

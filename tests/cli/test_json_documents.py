@@ -15,6 +15,7 @@ from harness.core.values import Value
 from harness.flows.inspect.status import WatchStatus
 from harness.flows.store.contents import StoreDocument
 from harness.flows.store.queries import QueryDocument
+from harness.flows.store.tokens import TokenList
 from harness.presentation import documents
 from harness.store.canonical_json import load_result
 from harness.store.database.engine import open_database
@@ -34,6 +35,7 @@ WITHOUT_TABLE = {
     "import": "results are stored, and `report --json` shows them",
     "history": "writes pages; `query --json` shows the same results",
     "init": "asks a person",
+    "serve": "answers programs with JSON until it is stopped",
     "schema": "prints JSON",
     "completion": "prints a script for a shell",
 }
@@ -53,6 +55,7 @@ DOCUMENTS: dict[str, type[Value] | None] = {
     "self-check": documents.SelfCheckDocument,
     "status": WatchStatus,
     "store": StoreDocument,
+    "token": TokenList,
     "validate": documents.ValidationDocument,
 }
 
@@ -99,12 +102,12 @@ def _words(command: str, here: Surroundings) -> tuple[str, ...]:
         "profile": (here.spec,),
         "validate": (here.spec,),
     }
-    if command in {"query", "store"}:
+    if command in {"query", "store", "token"}:
         database = here.project.folder / "results.db"
         with open_database(database) as opened:
             new = [NewResult(load_result(file)) for file in sorted(here.tree.rglob("result.json"))]
             store_results(opened, new, now=STARTED)
-        arguments[command] = ("--database", database)
+        arguments[command] = ("list",) * (command == "token") + ("--database", database)
     if command == "self-check":
         program = here.project.write("runner", "#!/bin/sh\nexit 3\n")
         program.chmod(0o755)

@@ -14,6 +14,7 @@ from harness.core.errors import ExitCode, UsageError
 from harness.core.values import Value
 from harness.display.documents import print_document
 from harness.display.tables import print_output
+from harness.presentation.documents import Document
 from harness.store.database.engine import Database
 from harness.store.database.tokens import Scope, TokenInfo, create_token, list_tokens, revoke_token
 
@@ -43,7 +44,7 @@ class TokenSummary(Value):
     valid: bool
 
 
-class TokenList(Value):
+class TokenList(Document):
     """All tokens of a store.
 
     Attributes:
