@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from harness.config.settings import Settings
-from harness.core.errors import EnvironmentProblem, ReporterFailed, UsageError
+from harness.core.errors import UsageError
 from harness.core.metric import main_metric
 from harness.core.result import Report, Result, make_writable, without_samples
-from harness.files.atomic import write_atomically
-from harness.files.writability import check_writable_folder
 from harness.presentation.distributions import LaunchDistribution, describe_launches
 from harness.shell import is_stopping
 from harness.store.tree import LOGS, result_folder
+from reporters.output_file import OutputFile
 
 _OFTEN: Final = 20
 """A page lacks at most one of so many results until the end of the run."""
@@ -77,6 +76,7 @@ class PageReporter:
     def __init__(self, name: str, file: Path, tree: Path, render: Callable[[ReportedRun], str]) -> None:
         self.name = name
         self._file = file
+        self._output = OutputFile(name, file)
         self._tree = tree
         self._render = render
         self._working_folder = Path.cwd()
@@ -97,13 +97,7 @@ class PageReporter:
         Raises:
             EnvironmentProblem: It cannot.
         """
-        try:
-            check_writable_folder(_place_of(self._file).parent)
-        except OSError as error:
-            raise EnvironmentProblem(
-                f"cannot write {self._file}: {error.strerror or error}",
-                hint=f"free disk space or fix permissions there, or name another file: --reporter {self.name}=FILE",
-            ) from error
+        self._output.check()
 
     def report(self, report: Report) -> str:
         """Write the page with one more result; returns its file.
@@ -142,14 +136,7 @@ class PageReporter:
             logs=self._logs,
             launches=self._launches,
         )
-        text = self._render(run)
-        try:
-            _replace(self._file, text)
-        except OSError as error:
-            raise ReporterFailed(
-                f"cannot write {self._file}: {error.strerror or error}",
-                hint=f"free disk space or fix permissions there, or name another file: --reporter {self.name}=FILE",
-            ) from error
+        self._output.write(self._render(run))
         self._written = len(self._results)
 
 
@@ -178,24 +165,3 @@ def _natural_order(file: Path) -> list[tuple[int, str]]:
     return [
         (int(word), "") if word.isdigit() and word.isascii() else (-1, word) for word in re.split(r"(\d+)", file.name)
     ]
-
-
-def _replace(file: Path, text: str) -> None:
-    """Put a text into a file in one step.
-
-    Raises:
-        OSError: As the file system says.
-    """
-    write_atomically(_place_of(file), text)
-
-
-def _place_of(file: Path) -> Path:
-    """Return the file to replace: a link stays a link; a device or folder is not replaced.
-
-    Raises:
-        OSError: It is no file that can be replaced.
-    """
-    place = file.resolve()
-    if place.exists() and not place.is_file():
-        raise FileExistsError(0, "not a regular file", str(file))
-    return place

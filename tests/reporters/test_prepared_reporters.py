@@ -18,6 +18,7 @@ PLACES = {
     "simple_local": lambda place: Settings(simple_local_reporter=place),
     "html": lambda place: Settings(reporters={"html": str(place / "page.html")}),
     "markdown": lambda place: Settings(reporters={"markdown": str(place / "page.md")}),
+    "bencher": lambda place: Settings(reporters={"bencher": str(place / "bencher.json")}),
     "remote": lambda place: Settings(cache_dir=place, remote_reporter="http://localhost:1"),
 }
 

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,17 @@ from harness.core.result import Report
 from harness.testing import reporters as contract
 from harness.testing.contract import ContractBroken
 from harness.testing.reporters import CHECKS, Check, ReporterCase
-from reporters import html, markdown, screen
+from reporters import bencher, github_action_benchmark, html, markdown, openmetrics, pytorch_v3, screen
 from reporters.local import LocalReporter
 from reporters.simple_local import SimpleLocalReporter
 from reporters.simple_screen import SimpleScreenReporter
 
+_EXPORTS: dict[str, Callable[[Settings], Reporter | None]] = {
+    "bencher": bencher.create,
+    "github_action_benchmark": github_action_benchmark.create,
+    "openmetrics": openmetrics.create,
+    "pytorch_v3": pytorch_v3.create,
+}
 _NOWHERE = Path(os.devnull) / "results"
 
 
@@ -40,6 +47,10 @@ def _page(create: Callable[[Settings], Reporter | None], name: str, file: Path) 
     reporter = create(Settings(reporters={name: str(file)}))
     assert reporter is not None
     return reporter
+
+
+def _export(create: Callable[[Settings], Reporter | None], name: str) -> Reporter:
+    return _page(create, name, _fresh() / "export.json")
 
 
 def _into_nothing() -> Reporter:
@@ -63,6 +74,15 @@ CASES = {
         lambda: _page(markdown.create, "markdown", _NOWHERE),
         one_place=True,
     ),
+    **{
+        name: ReporterCase(
+            partial(_export, create, name),
+            partial(_page, create, name, _NOWHERE),
+            writes_stderr=True,  # a line about what the format cannot say
+            one_place=True,
+        )
+        for name, create in _EXPORTS.items()
+    },
     "local": ReporterCase(lambda: LocalReporter(_fresh()), lambda: LocalReporter(_NOWHERE)),
     "simple_local": ReporterCase(lambda: SimpleLocalReporter(_fresh()), lambda: SimpleLocalReporter(_NOWHERE)),
     "simple_screen": ReporterCase(lambda: SimpleScreenReporter(sys.stdout), _into_nothing, writes_stdout=True),
