@@ -49,7 +49,7 @@ OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("harness self-check mv2 --minutes 10", "with a model, and more time"),
     ),
     "history": (
-        ("harness history", "all results, as pages in the folder `history`"),
+        ("harness history", "all results, as pages in `history`"),
         ("harness history nightly --output public", "those of a folder"),
         ("harness history --database lab.db", "those of a database"),
     ),
