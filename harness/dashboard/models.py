@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.dashboard.links import Site
 from harness.dashboard.rendering import Shown, render_view
-from harness.store.history import BackendRow, ResultRow
+from harness.store.history import BackendRow, Cell, ResultRow
 from reporters.document.picture import Picture
 from reporters.html.pictures.bars import Bar, draw_bars, explain_bars
 
@@ -30,9 +29,18 @@ class DeviceGroup:
 
 def render_models(latest: Sequence[ResultRow], site: Site) -> str:
     """Render the list of models, from the newest result of each cell."""
-    cells = Counter(row.cell.model for row in latest)
-    devices = {model: len({row.cell.device.identity for row in latest if row.cell.model == model}) for model in cells}
-    models = [(model, cells[model], devices[model]) for model in sorted(cells)]
+    cells: dict[str, list[Cell]] = {}
+    for row in latest:
+        cells.setdefault(row.cell.model, []).append(row.cell)
+    models = [
+        (
+            model,
+            len({cell.identifier for cell in known}),
+            len({cell.device.identity for cell in known}),
+            ", ".join(sorted({cell.backend for cell in known if cell.backend})),
+        )
+        for model, known in sorted(cells.items())
+    ]
     return render_view("models.html", site, title="Models", view="Models", models=models)
 
 

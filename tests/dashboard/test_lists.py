@@ -22,6 +22,7 @@ from harness.store.history import (
     Cell,
     CommitDifference,
     CommitInfo,
+    CommitRow,
     Contrast,
     DeviceInfo,
     Page,
@@ -111,3 +112,26 @@ def test_a_threshold_colours_by_size_and_says_so() -> None:
     assert '<tr class="worse"' in page
     assert "Colours follow a threshold of" in page
     assert '<tr class="no-change"' in _compare(Verdict.REGRESSION, 0.5)
+
+
+def test_before_two_commits_are_chosen_the_newest_are_offered_beside_the_one_before(history: History) -> None:
+    rows = [CommitRow(commit=CommitInfo(id=name * 40), results=1, measured=1.0) for name in "cba"]
+    text = render_comparison(None, None, (), None, _site(history), commits=rows)
+    assert text.count(">side by side</a>") == 2
+    assert f"control={'b' * 40}&amp;treatment={'c' * 40}" in text
+
+
+def test_the_list_of_models_counts_benchmarks_and_not_their_devices(history: History) -> None:
+    row = history.latest(EVERYTHING, FIRST).rows[0]
+    elsewhere = row.model_copy(
+        update={"cell": row.cell.model_copy(update={"device": DeviceInfo(identity="x", name="x")})}
+    )
+    text = render_models([row, elsewhere], _site(history))
+    assert '<td class="right" data-sort="1">1</td><td class="right" data-sort="2">2</td>' in text
+
+
+def test_counts_say_that_they_are_about_the_rows_of_a_part(history: History) -> None:
+    latest = history.latest(EVERYTHING, FIRST)
+    part = latest.model_copy(update={"total": 5000})
+    assert "of these 3 rows; 5000 in all" in render_latest(part, EVERYTHING, FIRST, _site(history))
+    assert "in all" not in render_latest(latest, EVERYTHING, FIRST, _site(history))
