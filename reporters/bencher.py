@@ -1,7 +1,7 @@
 """`--reporter bencher=FILE.json`: Bencher's metric format, `{benchmark: {measure: {value, lower_value, upper_value}}}`.
 
 The value is the median, the bounds are its interval over launches. Bencher's own measure `latency` is in nanoseconds
-(https://bencher.dev/docs/explanation/bencher-metric-format/); other measures have their unit in their name.
+(https://bencher.dev/docs/explanation/adapters/); other measures have their unit in their name.
 """
 
 from __future__ import annotations

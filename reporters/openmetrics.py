@@ -2,8 +2,8 @@
 
 One gauge for each metric, in seconds and bytes, with the ends of its interval; `harness_result_ok` is 0 for each
 benchmark that failed. Outcomes and commits are labels of `harness_result_info` only, so that they split no series.
-There are no timestamps: collectors of files refuse them. The text follows the specification of OpenMetrics 1.0
-(https://prometheus.io/docs/specs/om/open_metrics_spec/).
+There are no timestamps, and nothing but gauges: collectors of files refuse timestamps and the type `info`.
+The text follows the specification of OpenMetrics 1.0 (https://prometheus.io/docs/specs/om/open_metrics_spec/).
 """
 
 from __future__ import annotations
@@ -31,25 +31,22 @@ class _Family:
         name: Name, with the unit at its end.
         unit: Unit; empty if there is none.
         help: What it is, for people.
-        type: `gauge` or `info`.
         samples: Value by labels.
     """
 
     name: str
     unit: str
     help: str
-    type: str = "gauge"
     samples: dict[str, float] = field(default_factory=dict)
 
     def render(self) -> Iterator[str]:
         """Yield its lines."""
-        yield f"# TYPE {self.name} {self.type}"
+        yield f"# TYPE {self.name} gauge"
         if self.unit:
             yield f"# UNIT {self.name} {self.unit}"
         yield f"# HELP {self.name} {_escape(self.help)}"
-        suffix = "_info" if self.type == "info" else ""
         for labels, value in self.samples.items():
-            yield f"{self.name}{suffix}{{{labels}}} {value!r}"
+            yield f"{self.name}{{{labels}}} {value!r}"
 
 
 def create(settings: Settings) -> ExportReporter | None:
@@ -68,7 +65,7 @@ def render(results: Sequence[Result]) -> ExportedRun:
         latest[key] = result
     good = _Family("harness_result_ok", "", "1 if the benchmark has numbers, 0 if it failed or was skipped.")
     trusted = _Family("harness_result_trusted", "", "1 if it has numbers and nothing speaks against them.")
-    facts = _Family("harness_result", "", "How the benchmark ended, and what was measured.", "info")
+    facts = _Family("harness_result_info", "", "How the benchmark ended, and what was measured.")
     for labels, result in latest.items():
         good.samples[labels] = float(result.ok)
         trusted.samples[labels] = float(result.trusted)
