@@ -21,6 +21,9 @@ from pydantic import SecretStr
 
 from harness.core.errors import EnvironmentProblem, UsageError
 
+RESULTS_PATH: Final = "/api/v1/results"
+"""Where a server of the harness takes results."""
+
 TOKEN_VARIABLE: Final = "HARNESS_REMOTE_TOKEN"  # noqa: S105 - the name of a variable, not a token
 TOKEN_FILE_VARIABLE: Final = "HARNESS_REMOTE_TOKEN_FILE"  # noqa: S105 - likewise
 
@@ -33,15 +36,17 @@ class RemoteTarget:
         url: Without user and password.
         category: Or None.
         login: `user:password` that stood in the URL.
+        named: URL as it was given, where that had no path; else empty.
     """
 
     url: str
     category: str | None = None
     login: SecretStr | None = None
+    named: str = ""
 
     @classmethod
     def parse(cls, text: str) -> RemoteTarget:
-        """Read `URL|category` or `URL`; without a scheme it is https.
+        """Read `URL|category` or `URL`; without a scheme it is https, without a path that of a server of the harness.
 
         Raises:
             UsageError: It is neither. The message shows no credentials.
@@ -62,11 +67,18 @@ class RemoteTarget:
                 hint="write 'https://host/path|category'; https:// and |category may be left out",
             )
         login, _, place = parts.netloc.rpartition("@")
+        named = parts._replace(netloc=place, fragment="")
         return cls(
-            url=parts._replace(netloc=place, fragment="").geturl(),
+            url=named._replace(path=named.path or RESULTS_PATH).geturl(),
             category=category or None,
             login=SecretStr(unquote(login)) if login else None,
+            named="" if named.path else named.geturl(),
         )
+
+    @property
+    def takes_batches(self) -> bool:
+        """True if the path is that of a server of the harness, which takes several results at once."""
+        return urlsplit(self.url).path.endswith(RESULTS_PATH)
 
     @property
     def shown(self) -> str:
@@ -76,8 +88,8 @@ class RemoteTarget:
 
     @property
     def digest(self) -> str:
-        """Name of the spool of this target; it does not depend on the password."""
-        return sha256(f"{self.url}|{self.category or ''}".encode()).hexdigest()[:32]
+        """Name of the spool of this target, by the URL as it was given; it does not depend on the password."""
+        return sha256(f"{self.named or self.url}|{self.category or ''}".encode()).hexdigest()[:32]
 
 
 def find_token(environment: Mapping[str, str], config_dir: Path) -> SecretStr | None:

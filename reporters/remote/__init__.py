@@ -8,11 +8,16 @@
 
     {"schema_version": "1.0", "category": "<category>", "result": {the canonical result}}
 
+A URL without a path, such as `http://lab:8080`, means `/api/v1/results`; `http://lab:8080/` is the root. Where the path
+ends so, the server is one of the harness: it gets compressed batches (`reporters.remote.batches`). Any other gets one
+plain envelope at a time, as above.
+
 Any 2xx means received. A result is on the disk before it is posted (`reporters.remote.spool`, below
-`<cache_dir>/spool/<digest of URL and category>`), so what cannot be sent now is sent at the end of the run, by a later
-one, or by `harness report --flush`. 401, 403, 408, 429, 5xx, redirects and silence keep it there; any other 4xx means
-that it will never be accepted, and moves it to `dead/` with the reason. A server sees the key again when an answer was
-lost, and answers 2xx then too.
+`<cache_dir>/spool/<digest of URL and category>`). A thread posts it while the run goes on (`reporters.remote.sender`),
+so no measurement waits for a server; what cannot be sent then is sent at the end of the run, by a later one, or by
+`harness report --flush`. The end of the run says what was not received, and why. 401, 403, 408, 429, 5xx, redirects and
+silence keep a result in the spool; any other 4xx means that it will never be accepted, and moves it to `dead/` with the
+reason. A server sees the key again when an answer was lost, and answers 2xx then too.
 
 `harness.config.remote_target` finds the token. Over `http://` it travels unencrypted; that is for servers on this
 machine or in a closed network.
@@ -33,14 +38,16 @@ from harness.core.result import Report, Result, make_writable
 from harness.core.values import Value
 from harness.files.writability import check_writable_folder
 from harness.store.canonical_json import to_json_line
+from reporters.remote.batches import Batches
 from reporters.remote.endpoint import Endpoint
-from reporters.remote.spool import SendStatus, Spool
+from reporters.remote.sender import Sender
+from reporters.remote.spool import OneByOne, Spool, Transmission
 
 _RUN_S: Final = 10.0
-"""The longest that one result may delay a run, and the longest that its end may take."""
+"""The longest that sending a batch may take during a run, and the longest that its end may take."""
 
 _FLUSH_S: Final = 120.0
-"""The longest that one result may take in a flush: megabytes arrive over a slow line too."""
+"""The longest that one batch may take in a flush: megabytes arrive over a slow line too."""
 
 
 class Envelope(Value):
@@ -58,14 +65,17 @@ class Envelope(Value):
 
 
 class RemoteReporter:
-    """Reporter that posts results as they appear; what cannot be sent waits in the spool."""
+    """Reporter that spools results, and posts them in a thread; what cannot be sent waits in the spool."""
 
     name = "remote"
 
     def __init__(self, endpoint: Endpoint, spool: Spool) -> None:
         self._endpoint = endpoint
         self._spool = spool
-        self._unreachable: str | None = None
+        self._transmission: Transmission = (
+            Batches(endpoint) if endpoint.target.takes_batches else OneByOne(endpoint.post)
+        )
+        self._sender = Sender(spool, self._transmission, _RUN_S)
         self._given = 0
         self._entries: list[Path] = []
 
@@ -84,23 +94,16 @@ class RemoteReporter:
             ) from error
 
     def report(self, report: Report) -> None:
-        """Spool one result, then post it. A server that did not answer is left alone until the end of the run."""
+        """Put one result on the disk; it is posted meanwhile, and `close` raises what became of it.
+
+        Raises:
+            ReporterFailed: It cannot be spooled.
+        """
         self._given += 1
         result = make_writable(report.result)
         envelope = Envelope(category=self._endpoint.target.category, result=result)
-        entry = self._spool.add(result.uid, to_json_line(envelope).encode())
-        self._entries.append(entry)
-        if self._unreachable is not None:
-            raise self._spooled(self._unreachable)
-        answer = self._spool.send(entry, self._endpoint.post, _RUN_S)
-        if answer.unreachable:
-            self._unreachable = answer.reason
-        if answer.status is SendStatus.KEPT:
-            raise self._spooled(answer.reason)
-        if answer.status is SendStatus.REFUSED:
-            raise ReporterFailed(
-                f"the result was refused: {answer.reason}", hint=f"it is kept in {self._spool.dead / entry.name}"
-            )
+        self._entries.append(self._spool.add(result.uid, to_json_line(envelope).encode()))
+        self._sender.wake()
 
     @property
     def unreported(self) -> int:
@@ -109,9 +112,13 @@ class RemoteReporter:
         return self._given - len(self._entries) + len(kept)
 
     def close(self) -> None:
-        """Send what waits, also from earlier runs, as far as a few seconds allow."""
+        """Send what waits, also from earlier runs, as far as a few seconds allow.
+
+        Raises:
+            ReporterFailed: Results wait, or were refused since the reporter was created.
+        """
         try:
-            outcome = self._spool.drain(self._endpoint.post, each_s=_RUN_S, total_s=_RUN_S)
+            outcome = self._sender.finish(_RUN_S)
         finally:
             self._endpoint.close()
         reasons = "; ".join(outcome.reasons)
@@ -126,7 +133,7 @@ class RemoteReporter:
         try:
             waiting = len(self._spool.waiting())
             with progress.task(f"sending results to {self._endpoint.target.shown}", total=waiting) as task:
-                return self._spool.drain(self._endpoint.post, each_s=_FLUSH_S, total_s=math.inf, task=task)
+                return self._spool.drain(self._transmission, each_s=_FLUSH_S, total_s=math.inf, task=task)
         finally:
             self._endpoint.close()
 

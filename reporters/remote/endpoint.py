@@ -6,8 +6,10 @@ Credentials are never shown, stored or sent elsewhere: redirects are not followe
 from __future__ import annotations
 
 import base64
+import gzip
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -30,11 +32,28 @@ _LEAST_S: Final = 0.5
 _BLOCKING: Final = frozenset({401, 403, 429})
 """Statuses that the next result would get too."""
 
-_RETRIED: Final = frozenset({502, 503, 504})
+RETRIED: Final = frozenset({502, 503, 504})
 """Statuses of a proxy while the server behind it restarts."""
 
 _REASON_BYTES: Final = 2048
 _REASON_CHARACTERS: Final = 300
+_STATES_BYTES: Final = 4 << 20
+"""Longest answer to a batch that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Answer to a request.
+
+    Attributes:
+        result: What it means for all that was in the request.
+        status: HTTP status; None where there was no answer.
+        content: Body of a 2xx, as far as it arrived, where it was asked for.
+    """
+
+    result: SendResult
+    status: int | None = None
+    content: bytes = b""
 
 
 @dataclass(slots=True)
@@ -47,13 +66,16 @@ class Endpoint:
 
     def post(self, key: str, body: bytes, within_s: float) -> SendResult:
         """Transmit one body, with a few quick attempts. Network failures are no exceptions."""
-        deadline = time.monotonic() + within_s
-        for pause_s in (*_PAUSES_S, math.inf):
-            result, retry = self._attempt(key, body, max(_LEAST_S, deadline - time.monotonic()))
-            if not retry or time.monotonic() + pause_s >= deadline:
-                break
-            time.sleep(pause_s)
-        return result
+        return self._exchange(body, {"Idempotency-Key": key}, within_s).result
+
+    def post_batch(self, body: bytes, within_s: float) -> Answer:
+        """Transmit a body with several results, compressed, as `post` does; the content of a 2xx is in the answer."""
+        compressed = gzip.compress(body, compresslevel=1, mtime=0)
+        return self._exchange(compressed, {"Content-Encoding": "gzip"}, within_s, read=True)
+
+    def judge(self, status: int, text: str) -> SendResult:
+        """Return what a status means for one result, with the text that came with it."""
+        return self._classify(status, self._clean(text))
 
     def close(self) -> None:
         """Close the connection."""
@@ -61,7 +83,16 @@ class Endpoint:
             self._session.close()
             self._session = None
 
-    def _attempt(self, key: str, body: bytes, within_s: float) -> tuple[SendResult, bool]:
+    def _exchange(self, body: bytes, headers: Mapping[str, str], within_s: float, *, read: bool = False) -> Answer:
+        deadline = time.monotonic() + within_s
+        for pause_s in (*_PAUSES_S, math.inf):
+            answer, retry = self._attempt(body, headers, max(_LEAST_S, deadline - time.monotonic()), read=read)
+            if not retry or time.monotonic() + pause_s >= deadline:
+                break
+            time.sleep(pause_s)
+        return answer
+
+    def _attempt(self, body: bytes, headers: Mapping[str, str], within_s: float, *, read: bool) -> tuple[Answer, bool]:
         """Send one request; also return whether a retry may succeed soon."""
         import requests  # noqa: PLC0415 - a tenth of a second that runs without a server need not pay
 
@@ -73,8 +104,8 @@ class Endpoint:
                 data=body,
                 headers={
                     "Content-Type": "application/json",
-                    "Idempotency-Key": key,
                     "User-Agent": f"edge-harness/{__version__}",
+                    **headers,
                 },
                 auth=self._authorise,
                 timeout=(connect_s, answer_s),
@@ -82,7 +113,9 @@ class Endpoint:
                 stream=True,
             ) as response:
                 status = response.status_code
-                return self._classify(status, "" if status < 300 else self._answer_text(response)), status in _RETRIED
+                result = self._classify(status, "" if status < 300 else self._answer_text(response))
+                content = _read_content(response) if read and 200 <= status < 300 else b""
+                return Answer(result, status, content), status in RETRIED
         except requests.ConnectTimeout:
             return self._unreachable(f"accepted no connection within {connect_s:.1f} s"), False
         except requests.Timeout:
@@ -111,8 +144,8 @@ class Endpoint:
             SendStatus.REFUSED if is_permanent_refusal(status) else SendStatus.KEPT, reason, blocked=blocked
         )
 
-    def _unreachable(self, problem: str) -> SendResult:
-        return SendResult(SendStatus.KEPT, f"{self.target.shown} {problem}", blocked=True, unreachable=True)
+    def _unreachable(self, problem: str) -> Answer:
+        return Answer(SendResult(SendStatus.KEPT, f"{self.target.shown} {problem}", blocked=True, unreachable=True))
 
     def _answer_text(self, response: requests.Response) -> str:
         """Return the beginning of an answer's text on one line, without our credentials should it repeat them."""
@@ -124,6 +157,10 @@ class Endpoint:
             text = next(response.iter_content(_REASON_BYTES), b"").decode(errors="replace")
         except requests.RequestException:
             return ""  # the status says what matters
+        return self._clean(text)
+
+    def _clean(self, text: str) -> str:
+        """Return the beginning of a text on one line, without our credentials."""
         for secret in self._secrets():
             text = text.replace(secret, "***")
         printable = "".join(character if character.isprintable() else " " for character in text)
@@ -136,6 +173,21 @@ class Endpoint:
             login = self.target.login.get_secret_value()
             secrets += [login, login.partition(":")[2], _basic(self.target.login)]
         return sorted(filter(None, secrets), key=len, reverse=True)
+
+
+def _read_content(response: requests.Response) -> bytes:
+    """Return the content of an answer, as far as it arrives and is not too long."""
+    import requests  # noqa: PLC0415 - loaded already
+
+    content = b""
+    try:
+        for part in response.iter_content(1 << 16):
+            content += part
+            if len(content) > _STATES_BYTES:
+                break
+    except requests.RequestException:
+        pass  # what is cut off is no answer to a batch, and found to be none
+    return content
 
 
 def _basic(login: SecretStr) -> str:

@@ -4,19 +4,21 @@
     <folder>/dead/<key>.json          was refused for good
     <folder>/dead/<key>.reason.txt    why
 
-Several processes may share a folder. A lock is held for each transmission, so that each entry is sent by one of them;
-a process that dies between the answer and the removal makes the next one send it again, under the same key.
+Several processes may share a folder. A lock is held for each transmission, of one entry or of a batch, so that each
+entry is sent by one of them; a process that dies between the answer and the removal makes the next one send it again,
+under the same key.
 """
 
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import FlushOutcome, Task
@@ -25,6 +27,8 @@ from harness.files.locks import FileLock
 from harness.store.tree import encode_segment
 
 _LOCK_FILE: Final = ".lock"
+_BATCH_BYTES: Final = 8 << 20
+"""Most bytes of entries in a batch; a longer entry travels alone."""
 
 
 class SendStatus(Enum):
@@ -53,8 +57,57 @@ class SendResult:
     unreachable: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class SpooledBody:
+    """Content of an entry.
+
+    Attributes:
+        key: Name under which a destination recognises it.
+        body: The content.
+    """
+
+    key: str
+    body: bytes
+
+
 Transmit = Callable[[str, bytes, float], SendResult]
 """Transmits a body under its key, within a number of seconds. Does not raise for anything the network does."""
+
+
+class Transmission(Protocol):
+    """Way to transmit several bodies at once. Does not raise for anything the network does."""
+
+    @property
+    def most(self) -> int:
+        """Most bodies that it takes now."""
+        ...
+
+    def transmit(self, bodies: Sequence[SpooledBody], within_s: float) -> Sequence[SendResult]:
+        """Transmit bodies, within a number of seconds; return a result for each, in their order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OneByOne:
+    """Transmission of bodies one at a time."""
+
+    single: Transmit
+    most: int = 1
+
+    def transmit(self, bodies: Sequence[SpooledBody], within_s: float) -> Sequence[SendResult]:
+        """Transmit each body by itself; those for which no time is left are kept."""
+        deadline = time.monotonic() + within_s
+        results: list[SendResult] = []
+        for body in bodies:
+            remaining_s = deadline - time.monotonic()
+            if results and (remaining_s <= 0 or results[-1].blocked):
+                results.append(results[-1] if results[-1].blocked else NO_TIME)
+            else:
+                results.append(self.single(body.key, body.body, remaining_s))
+        return results
+
+
+NO_TIME: Final = SendResult(SendStatus.KEPT, "sending takes longer than there is time for")
 
 
 class Spool:
@@ -81,13 +134,16 @@ class Spool:
             entries = [(_age(path), path) for path in self.folder.glob("[!.]*.json")]
         return tuple(path for _, path in sorted(entries))
 
-    def send(self, entry: Path, transmit: Transmit, within_s: float) -> SendResult:
-        """Transmit one entry, unless another process did, and keep, remove or bury it according to the answer.
+    def send(self, entries: Sequence[Path], transmission: Transmission, within_s: float) -> tuple[SendResult, ...]:
+        """Transmit entries together, unless another process did; keep, remove or bury each according to its answer.
 
         Args:
-            entry: One of `waiting()`.
-            transmit: Transmits.
+            entries: Some of `waiting()`.
+            transmission: Transmits.
             within_s: Seconds for waiting for other processes and for transmitting, together.
+
+        Returns:
+            Results of the first entries, of at least one: as many as go into one batch.
 
         Raises:
             ReporterFailed: The spool cannot be read or written.
@@ -96,53 +152,97 @@ class Spool:
         lock = FileLock(self.folder / _LOCK_FILE)
         with _disk(self.folder):
             if not lock.acquire(within_s):
-                return SendResult(SendStatus.KEPT, "another process is sending", blocked=True)
+                return (SendResult(SendStatus.KEPT, "another process is sending", blocked=True),)
             with lock:
-                return self._send(entry, transmit, deadline)
+                return self._send(entries[: transmission.most], transmission, deadline)
 
-    def drain(self, transmit: Transmit, *, each_s: float, total_s: float, task: Task | None = None) -> FlushOutcome:
+    def send_each(
+        self,
+        entries: Sequence[Path],
+        transmission: Transmission,
+        *,
+        each_s: float,
+        total_s: float,
+        stop: threading.Event | None = None,
+    ) -> Iterator[tuple[Path, SendResult]]:
+        """Transmit entries in batches, until the time is over, the destination is blocked, or `stop` is set.
+
+        Args:
+            entries: Some of `waiting()`, oldest first.
+            transmission: Transmits.
+            each_s: Seconds for one batch.
+            total_s: Seconds for all; `inf` is no limit.
+            stop: Ends sending after the batch that is on its way.
+
+        Yields:
+            Entries that were tried with their results.
+
+        Raises:
+            ReporterFailed: The spool cannot be read or written.
+        """
+        deadline = time.monotonic() + total_s
+        place = 0
+        while place < len(entries) and not (stop is not None and stop.is_set()):
+            remaining_s = deadline - time.monotonic()
+            if remaining_s <= 0:
+                yield entries[place], NO_TIME
+                return
+            results = self.send(entries[place:], transmission, min(each_s, remaining_s))
+            yield from zip(entries[place:], results, strict=False)
+            if any(result.blocked for result in results):
+                return
+            place += len(results)
+
+    def drain(
+        self, transmission: Transmission, *, each_s: float, total_s: float, task: Task | None = None
+    ) -> FlushOutcome:
         """Transmit what waits, oldest first, until the time is over or the destination turns out to be blocked.
 
         Args:
-            transmit: Transmits.
-            each_s: Seconds for one entry.
+            transmission: Transmits.
+            each_s: Seconds for one batch.
             total_s: Seconds for all; `inf` is no limit.
             task: Progress, in entries.
 
         Raises:
             ReporterFailed: The spool cannot be read or written.
         """
-        deadline = time.monotonic() + total_s
-        answers: list[SendResult] = []
-        for entry in self.waiting():
-            remaining_s = deadline - time.monotonic()
-            if remaining_s <= 0:
-                answers.append(SendResult(SendStatus.KEPT, f"sending takes longer than {total_s:g} s"))
-                break
-            answers.append(self.send(entry, transmit, min(each_s, remaining_s)))
+        results: list[SendResult] = []
+        for _, result in self.send_each(self.waiting(), transmission, each_s=each_s, total_s=total_s):
+            results.append(result)
             if task is not None:
-                task.update(completed=len(answers))
-            if answers[-1].blocked:
-                break
-        statuses = [answer.status for answer in answers]
+                task.update(completed=len(results))
+        statuses = [result.status for result in results]
         return FlushOutcome(
             sent=statuses.count(SendStatus.SENT),
             waiting=len(self.waiting()),
             refused=statuses.count(SendStatus.REFUSED),
-            reasons=tuple(dict.fromkeys(answer.reason for answer in answers if answer.reason)),
+            reasons=tuple(dict.fromkeys(result.reason for result in results if result.reason)),
         )
 
-    def _send(self, entry: Path, transmit: Transmit, deadline: float) -> SendResult:
-        try:
-            body = entry.read_bytes()
-        except FileNotFoundError:
-            return self._result_of_other_process(entry)
-        answer = transmit(entry.stem, body, deadline - time.monotonic())
-        if answer.status is SendStatus.SENT:
-            entry.unlink()
-        elif answer.status is SendStatus.REFUSED:
-            self._set_aside(entry, answer.reason)
-        return answer
+    def _send(self, entries: Sequence[Path], transmission: Transmission, deadline: float) -> tuple[SendResult, ...]:
+        elsewhere: dict[Path, SendResult] = {}
+        bodies: dict[Path, SpooledBody] = {}
+        size = 0
+        for entry in entries:
+            try:
+                if bodies and size + entry.stat().st_size > _BATCH_BYTES:
+                    break
+                bodies[entry] = SpooledBody(entry.stem, entry.read_bytes())
+            except FileNotFoundError:
+                elsewhere[entry] = self._result_of_other_process(entry)
+                continue
+            size += len(bodies[entry].body)
+        results = transmission.transmit(tuple(bodies.values()), deadline - time.monotonic()) if bodies else ()
+        answered = dict(zip(bodies, results, strict=True))
+        for entry, result in answered.items():
+            if result.status is SendStatus.SENT:
+                entry.unlink()
+            elif result.status is SendStatus.REFUSED:
+                self._set_aside(entry, result.reason)
+        return tuple(
+            answered.get(entry) or elsewhere[entry] for entry in entries if entry in answered or entry in elsewhere
+        )
 
     def _result_of_other_process(self, entry: Path) -> SendResult:
         try:

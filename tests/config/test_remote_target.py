@@ -17,9 +17,12 @@ from reporters.remote import create
     ("text", "url", "category"),
     [
         ("host/path|perf", "https://host/path", "perf"),
-        ("host", "https://host", None),
-        ("host|", "https://host", None),
+        ("host", "https://host/api/v1/results", None),
+        ("host|", "https://host/api/v1/results", None),
         ("host:8080/a|b|c", "https://host:8080/a", "b|c"),
+        ("http://lab:8080|mv2", "http://lab:8080/api/v1/results", "mv2"),
+        ("http://lab:8080?key=a", "http://lab:8080/api/v1/results?key=a", None),
+        ("http://lab:8080/|mv2", "http://lab:8080/", "mv2"),
         (" http://host/path | two words ", "http://host/path", "two words"),
         ("https://user:pw@host:1/p?a=b#c|x", "https://host:1/p?a=b", "x"),
     ],
@@ -63,6 +66,10 @@ def test_a_spool_belongs_to_url_and_category_and_survives_a_new_password() -> No
     assert target.digest == RemoteTarget.parse("https://user:two@host/p|x").digest
     assert target.digest != RemoteTarget.parse("https://host/p|y").digest
     assert target.digest != RemoteTarget.parse("https://host/q|x").digest
+
+
+def test_the_spool_of_a_url_without_a_path_is_the_one_that_earlier_versions_filled() -> None:
+    assert RemoteTarget.parse("https://host|x").digest == RemoteTarget(url="https://host", category="x").digest
 
 
 def _token_file(folder: Path, text: str, mode: int = 0o600) -> Path:

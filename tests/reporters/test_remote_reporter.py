@@ -162,22 +162,27 @@ def _dead(tmp_path: Path) -> dict[str, str]:
     return {path.name.split(".")[0]: path.read_text().strip() for path in tmp_path.glob("cache/spool/*/dead/*.txt")}
 
 
+def _deliver(reporter: RemoteReporter, result: Result) -> None:
+    reporter.report(report_of(result))
+    reporter.close()
+
+
 def _fail(reporter: RemoteReporter, result: Result) -> ReporterFailed:
+    """Report a result, and return what the end of the run says about it."""
     with pytest.raises(ReporterFailed) as failure:
-        reporter.report(report_of(result))
+        _deliver(reporter, result)
     assert "hidden" not in str(failure.value)
     assert failure.value.hint
     return failure.value
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_the_remote_reporter_keeps_the_contract(
-    tmp_path: Path, server: Server, refusing_url: str, check: Check
-) -> None:
+def test_the_remote_reporter_keeps_the_contract(tmp_path: Path, server: Server, check: Check) -> None:
+    (tmp_path / "file").touch()
     check(
         ReporterCase(
             lambda: _reporter(_settings(tmp_path, server.place)),
-            lambda: _reporter(_settings(tmp_path, refusing_url)),
+            lambda: _reporter(_settings(tmp_path / "file", server.place)),
         )
     )
 
@@ -201,7 +206,7 @@ def test_the_server_receives_the_measured_result(tmp_path: Path, server: Server)
 
 
 def test_requests_have_the_expected_headers(tmp_path: Path, server: Server) -> None:
-    _reporter(_settings(tmp_path, server.place + "?a=b")).report(report_of(ok_result(uid="0123")))
+    _deliver(_reporter(_settings(tmp_path, server.place + "?a=b")), ok_result(uid="0123"))
     (request,) = server.requests
     assert request.path == "/results?a=b"
     sent = {name: request.headers[name] for name in ("Authorization", "Idempotency-Key", "Content-Type", "User-Agent")}
@@ -223,12 +228,12 @@ def test_without_a_token_the_login_of_the_url_is_used_and_netrc_never(
     monkeypatch.setenv("NETRC", str(netrc))
     monkeypatch.delenv("HARNESS_REMOTE_TOKEN")
     for place in (server.place, server.place.replace("://", "://user:pw@")):
-        _reporter(_settings(tmp_path, place)).report(report_of(ok_result()))
+        _deliver(_reporter(_settings(tmp_path, place)), ok_result())
     assert [request.headers.get("Authorization") for request in server.requests] == [None, "Basic dXNlcjpwdw=="]
 
 
 def test_a_result_without_category_is_sent(tmp_path: Path, server: Server) -> None:
-    _reporter(_settings(tmp_path, server.place, "")).report(report_of(failed_result()))
+    _deliver(_reporter(_settings(tmp_path, server.place, "")), failed_result())
     assert json.loads(server.requests[0].body)["category"] is None
 
 
@@ -248,7 +253,7 @@ def test_temporary_rejections_keep_the_result(tmp_path: Path, server: Server, st
     failure = _fail(reporter, ok_result(uid="kept"))
     assert failure.message.startswith(f"spooled, 1 waiting: {server.place} answered {status}")
     assert "harness report --flush" in (failure.hint or "")
-    assert (len(server.requests), _spooled(tmp_path), _dead(tmp_path)) == (1, ["kept"], {})
+    assert (set(server.uids), _spooled(tmp_path), _dead(tmp_path)) == ({"kept"}, ["kept"], {})
     server.reply = answer(200)
     reporter.close()
     assert _spooled(tmp_path) == []
@@ -277,7 +282,7 @@ def test_a_missing_token_is_named_as_the_cause(tmp_path: Path, server: Server, m
 @pytest.mark.parametrize("reply", [answer(502), answer(503), answer(504), cut])
 def test_a_short_outage_is_retried(tmp_path: Path, server: Server, reply: Reply) -> None:
     server.replies = [reply, reply]
-    _reporter(_settings(tmp_path, server.place)).report(report_of(ok_result(uid="0123")))
+    _deliver(_reporter(_settings(tmp_path, server.place)), ok_result(uid="0123"))
     assert [request.headers["Idempotency-Key"] for request in server.requests] == ["0123"] * 3
     assert _spooled(tmp_path) == []
 
@@ -285,6 +290,8 @@ def test_a_short_outage_is_retried(tmp_path: Path, server: Server, reply: Reply)
 def test_an_unavailable_server_is_tried_three_times(tmp_path: Path, server: Server) -> None:
     server.reply = answer(503)
     _fail(_reporter(_settings(tmp_path, server.place)), ok_result())
+    server.requests.clear()
+    assert not _reporter(_settings(tmp_path, server.place)).flush(RecordedProgress()).is_complete
     assert len(server.requests) == 3
 
 
@@ -303,41 +310,65 @@ def test_a_response_truncated_after_the_status_counts(tmp_path: Path, server: Se
     assert (len(server.requests), _spooled(tmp_path)) == (1, [])
 
 
-def test_a_refused_connection_is_reported_and_not_retried_during_the_run(
-    tmp_path: Path, refusing_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refused_connection_is_reported_at_the_end(tmp_path: Path, refusing_url: str) -> None:
     reporter = _reporter(_settings(tmp_path, refusing_url))
-    first = _fail(reporter, ok_result(uid="one"))
-    assert "cannot be reached: Connection refused" in first.message
-    monkeypatch.setattr(endpoint.Endpoint, "_attempt", None)  # any further attempt would raise TypeError
-    second = _fail(reporter, ok_result(uid="two"))
-    assert second.message.startswith("spooled, 2 waiting")
+    reporter.report(report_of(ok_result(uid="one")))
+    failure = _fail(reporter, ok_result(uid="two"))
+    assert failure.message.startswith("spooled, 2 waiting")
+    assert "cannot be reached: Connection refused" in failure.message
     assert _spooled(tmp_path) == ["one", "two"]
 
 
+def test_a_server_that_cuts_connections_is_not_tried_again_during_the_run(tmp_path: Path, server: Server) -> None:
+    server.reply = cut
+    reporter = _reporter(_settings(tmp_path, server.place))
+    reporter.report(report_of(ok_result(uid="one")))
+    wait_until(lambda: len(server.requests) == 3)
+    reporter.report(report_of(ok_result(uid="two")))
+    _date(tmp_path, "one", "two")
+    with pytest.raises(ReporterFailed, match="spooled, 2 waiting"):
+        reporter.close()
+    assert server.uids == ["one"] * 6, "three times during the run, and three times at its end"
+
+
+def test_a_server_that_does_not_answer_delays_no_result(tmp_path: Path, server: Server) -> None:
+    server.reply = server.hang
+    reporter = _reporter(_settings(tmp_path, server.place))
+    uids = ["a", "b", "c", "d"]
+    for uid in uids:
+        reporter.report(report_of(ok_result(uid=uid)))
+    assert _spooled(tmp_path) == uids, "all are on the disk, and none was answered"
+    server.reply = answer(201)
+    server.release.set()
+    reporter.close()
+    assert (_spooled(tmp_path), reporter.unreported, set(server.uids)) == ([], 0, set(uids))
+
+
 @pytest.mark.slow
-def test_a_server_that_never_answers_delays_one_result_only(
+def test_a_server_that_never_answers_delays_the_end_only(
     tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote, "_RUN_S", 0.6)
     monkeypatch.setattr(endpoint, "_LEAST_S", 0.6)
     server.reply = server.hang
     reporter = _reporter(_settings(tmp_path, server.place))
-    assert "did not answer within 0.4 s" in _fail(reporter, ok_result(uid="one")).message
-    wait_until(lambda: bool(server.requests))  # a busy server reads it when nobody waits for the answer any more
-    _fail(reporter, ok_result(uid="two"))
-    assert server.uids == ["one"]
+    reporter.report(report_of(ok_result(uid="one")))
+    wait_until(lambda: bool(server.requests))
+    reporter.report(report_of(ok_result(uid="two")))
+    _date(tmp_path, "one", "two")
     with pytest.raises(ReporterFailed, match="spooled, 2 waiting"):
         reporter.close()
+    assert set(server.uids) == {"one"}
 
 
 def test_the_end_of_the_run_retries_oldest_first(tmp_path: Path, server: Server) -> None:
-    server.replies = [cut] * 3
+    server.reply = cut
     reporter = _reporter(_settings(tmp_path, server.place))
     _fail(reporter, ok_result(uid="b"))
     _fail(reporter, ok_result(uid="a"))
     _date(tmp_path, "b", "a")
     server.requests.clear()
+    server.reply = answer(201)
     reporter.close()
     assert server.uids == ["b", "a"]
     assert _spooled(tmp_path) == []
@@ -350,7 +381,11 @@ def test_a_reporter_counts_the_results_of_its_run_that_were_not_delivered(tmp_pa
     reporter = _reporter(_settings(tmp_path, server.place))
     _fail(reporter, ok_result(uid="a"))
     assert (earlier.unreported, reporter.unreported) == (1, 1)
-    server.replies = [answer(422, "no")]
+
+    def refuse_b(handler: BaseHTTPRequestHandler) -> None:
+        answer(422 if server.uids[-1] == "b" else 500, "no")(handler)
+
+    server.reply = refuse_b
     _fail(reporter, ok_result(uid="b"))
     assert reporter.unreported == 2
     server.reply = answer(201)
@@ -361,7 +396,8 @@ def test_a_reporter_counts_the_results_of_its_run_that_were_not_delivered(tmp_pa
 def test_results_rejected_at_the_end_of_the_run_are_reported(tmp_path: Path, server: Server) -> None:
     server.replies = [answer(500), answer(422, "no")]
     reporter = _reporter(_settings(tmp_path, server.place))
-    _fail(reporter, ok_result(uid="x"))
+    reporter.report(report_of(ok_result(uid="x")))
+    wait_until(lambda: bool(server.requests))
     with pytest.raises(ReporterFailed, match=r"1 spooled results were refused: .*422") as failure:
         reporter.close()
     assert str(tmp_path) in (failure.value.hint or "")
@@ -372,17 +408,15 @@ def test_results_left_by_an_earlier_run_are_sent_by_the_next(tmp_path: Path, ser
     server.reply = answer(500)
     earlier = _reporter(_settings(tmp_path, server.place))
     _fail(earlier, ok_result(uid="earlier"))
-    with pytest.raises(ReporterFailed):
-        earlier.close()
     server.reply = answer(201)
     _reporter(_settings(tmp_path, server.place)).close()
     assert (server.uids[-1], _spooled(tmp_path)) == ("earlier", [])
 
 
 def test_redirects_are_not_followed(tmp_path: Path, server: Server) -> None:
-    server.replies = [answer(302, Location=server.place)]
+    server.reply = answer(302, Location=server.place + "/moved")
     assert "redirects are not followed" in _fail(_reporter(_settings(tmp_path, server.place)), ok_result()).message
-    assert len(server.requests) == 1
+    assert {request.path for request in server.requests} == {"/results"}
 
 
 def test_secrets_that_a_server_repeats_are_not_shown(
@@ -460,7 +494,9 @@ from pathlib import Path
 from harness.config.settings import Settings
 from harness.testing.results import ok_result, report_of
 from reporters.remote import create
-create(Settings(remote_reporter=sys.argv[1], cache_dir=Path(sys.argv[2]))).report(report_of(ok_result(uid="survivor")))
+reporter = create(Settings(remote_reporter=sys.argv[1], cache_dir=Path(sys.argv[2])))
+reporter.report(report_of(ok_result(uid="survivor")))
+reporter.close()
 """
 
 
@@ -472,11 +508,14 @@ def _start(code: str, place: str, tmp_path: Path) -> subprocess.Popen[str]:
 @pytest.mark.slow
 def test_two_processes_flush_one_spool_and_each_result_arrives_once(tmp_path: Path, server: Server) -> None:
     settings = _settings(tmp_path, server.place)
-    server.replies = [cut] * 3
+    server.reply = cut
     reporter = _reporter(settings)
     for n in range(30):
-        _fail(reporter, ok_result(uid=f"{n:02}"))
+        reporter.report(report_of(ok_result(uid=f"{n:02}")))
+    with pytest.raises(ReporterFailed, match="30 waiting"):
+        reporter.close()
     server.requests.clear()
+    server.reply = answer(201)
     flushing = [_start(_FLUSH, server.place, tmp_path) for _ in range(2)]
     sent = [int(process.communicate(timeout=60)[0]) for process in flushing]
     assert sum(sent) == 30

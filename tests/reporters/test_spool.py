@@ -13,7 +13,7 @@ import pytest
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import FlushOutcome
 from harness.files.locks import FileLock
-from reporters.remote.spool import SendResult, SendStatus, Spool
+from reporters.remote.spool import OneByOne, SendResult, SendStatus, Spool
 
 SENT = SendResult(SendStatus.SENT)
 LATER = SendResult(SendStatus.KEPT, "later")
@@ -44,7 +44,12 @@ def _fill(spool: Spool, *uids: str) -> None:
 
 
 def _drain(spool: Spool, deliver: Callable[[str, bytes, float], SendResult], total_s: float = math.inf) -> FlushOutcome:
-    return spool.drain(deliver, each_s=60.0, total_s=total_s)
+    return spool.drain(OneByOne(deliver), each_s=60.0, total_s=total_s)
+
+
+def _send(spool: Spool, entry: Path, deliver: Callable[[str, bytes, float], SendResult], s: float = 1.0) -> SendResult:
+    (result,) = spool.send([entry], OneByOne(deliver), s)
+    return result
 
 
 def test_an_entry_is_complete_on_disk_before_it_is_sent(spool: Spool) -> None:
@@ -111,20 +116,20 @@ def test_an_entry_that_another_process_sent_is_not_sent_again(spool: Spool) -> N
     entry = spool.add("uid", b"")
     entry.unlink()
     destination = Destination()
-    assert spool.send(entry, destination, 1.0).status is SendStatus.SENT_BY_ANOTHER
+    assert _send(spool, entry, destination).status is SendStatus.SENT_BY_ANOTHER
     assert destination.received == []
 
 
 def test_an_entry_rejected_for_another_process_is_not_a_success(spool: Spool) -> None:
     entry = spool.add("uid", b"")
-    spool.send(entry, Destination({"uid": NEVER}), 1.0)
-    assert spool.send(entry, Destination(), 1.0) == NEVER
+    _send(spool, entry, Destination({"uid": NEVER}))
+    assert _send(spool, entry, Destination()) == NEVER
 
 
 def test_while_another_process_sends_an_entry_waits(spool: Spool) -> None:
     entry = spool.add("uid", b"")
     with FileLock(spool.folder / ".lock"):
-        answer = spool.send(entry, Destination(), 0.05)
+        answer = _send(spool, entry, Destination(), 0.05)
     assert (answer.status, answer.blocked, answer.unreachable) == (SendStatus.KEPT, True, False)
     assert spool.waiting() == (entry,)
 
