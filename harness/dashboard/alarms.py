@@ -111,10 +111,11 @@ def render_alarms(rows: Sequence[AlarmRow], site: Site) -> str:
         rows: Alarms, newest first.
         site: The site.
     """
-    groups: dict[str, list[AlarmLine]] = {"open": [], "muted": [], "closed": []}
+    groups: dict[str, list[AlarmLine]] = {"open": [], "improved": [], "muted": [], "closed": []}
     for row in rows:
+        line = _describe_row(row, site.links)
         place = "closed" if not row.is_open else "muted" if row.muted_until is not None else "open"
-        groups[place].append(_describe_row(row, site.links))
+        groups["improved" if place == "open" and line.kind == Verdict.IMPROVEMENT.value else place].append(line)
     return render_view("alarms.html", site, title="Alarms", view="Alarms", summary=_summarise(groups), groups=groups)
 
 

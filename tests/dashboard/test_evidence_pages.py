@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from harness.core.comparison import Verdict
+from harness.core.effect import Effect
+from harness.dashboard.alarms import render_alarms
 from harness.dashboard.changes import render_changes, summarise_changes
 from harness.presentation.differences import WHAT_IS_UNKNOWN
 from harness.store.history import Period, Proof, Selection
-from tests.dashboard.pages import make_pages
+from tests.dashboard.pages import make_pages, row_of
 from tests.dashboard.samples import make_cell, make_change, make_site
+from tests.reporters.alarms.alarm_samples import found_step
 
 
 def test_a_summary_counts_what_is_proven_and_names_the_largest() -> None:
@@ -66,3 +69,11 @@ def test_an_unknown_address_is_explained_with_links_on() -> None:
     text = make_pages()["error"]
     assert "the store may have been made anew" in text
     assert 'href="/changes"' in text
+
+
+def test_an_improvement_is_no_open_alarm() -> None:
+    worse = row_of(found_step()).model_copy(update={"acknowledged": None})
+    better = worse.model_copy(update={"identity": "better", "effect": Effect(log_ratio=-0.1)})
+    text = render_alarms((worse, better), make_site())
+    assert "1 open, 1 improved; nobody has acknowledged 1 of them." in text
+    assert "<summary>1 improved</summary>" in text
