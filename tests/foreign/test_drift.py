@@ -8,7 +8,7 @@ import pytest
 
 from harness.analysis.summary import collect
 from harness.core.metric import Metric, Observation
-from harness.foreign.drift import FASTER_LEVEL, SLOWER_LEVEL, compute_probability, find_drift
+from harness.foreign.drift import FASTER_LEVEL, LARGE_LEVEL, compute_probability, find_drift
 
 DECODE = (6.416, 6.21, 3.307, 2.749, 3.378)
 PREFILL = (185.509, 202.869, 185.019, 93.141, 92.109)
@@ -31,8 +31,16 @@ def test_the_published_phone_throttled() -> None:
     assert drift.probability == 4 / 120
 
 
-def test_its_decode_rates_alone_are_not_enough() -> None:
+def test_its_decode_rates_alone_are_enough_since_they_fall_by_half() -> None:
     (main,) = _metrics(decode_rate=DECODE)
+    drift = find_drift(main, ())
+    assert drift is not None
+    assert drift.probability == 7 / 120
+    assert drift.change < -0.5
+
+
+def test_the_same_order_of_closer_samples_is_not_enough() -> None:
+    (main,) = _metrics(decode_rate=tuple(rate**0.25 for rate in DECODE))
     assert find_drift(main, ()) is None
 
 
@@ -62,12 +70,12 @@ def test_the_rarest_order_has_one_chance() -> None:
 
 @pytest.mark.parametrize("count", [4, 5, 6, 30])
 def test_steady_samples_are_rarely_called_drifting(count: int) -> None:
-    """However they are distributed: here with a spread that would otherwise be large enough."""
+    """However they are distributed: here with a spread that is large enough for the wider of the limits."""
     chance = random.Random(count)
     trials, called = 400, 0
     for _ in range(trials):
         samples = tuple(chance.lognormvariate(0.0, 0.8) for _ in range(count))
         (main,) = _metrics(latency=samples)
         called += find_drift(main, ()) is not None
-    bound = SLOWER_LEVEL + FASTER_LEVEL
+    bound = LARGE_LEVEL + FASTER_LEVEL
     assert called / trials <= bound + 3 * (bound * (1 - bound) / trials) ** 0.5
