@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import secrets
 from collections.abc import Iterable
@@ -12,7 +13,7 @@ from typing import Final
 
 from sqlalchemy import Row, insert, select
 
-from harness.core.errors import UsageError
+from harness.core.errors import EnvironmentProblem, UsageError
 from harness.store.database.columns import KEY_CHARACTERS
 from harness.store.database.engine import Database
 from harness.store.database.tables import TOKENS
@@ -111,10 +112,12 @@ def create_token(database: Database, name: str, scopes: Iterable[Scope], expires
 
 
 def find_token_owner(database: Database, text: str, now: float) -> TokenOwner | None:
-    """Return whose token this is; None for one that is unknown, revoked or expired. The day of its use is stored.
+    """Return whose token this is; None for one that is unknown, revoked or expired.
+
+    The day of its use is stored, where that is possible: who only reads is not refused because nothing can be written.
 
     Raises:
-        EnvironmentProblem: The database cannot be read or written.
+        EnvironmentProblem: The database cannot be read.
     """
     if len(text) > _LONGEST:
         return None
@@ -124,7 +127,7 @@ def find_token_owner(database: Database, text: str, now: float) -> TokenOwner | 
     if row is None or not hmac.compare_digest(row.digest, digest) or not _is_valid(row, now):
         return None
     if row.used is None or abs(now - row.used) >= _DAY_S:
-        with database.write() as connection:
+        with contextlib.suppress(EnvironmentProblem), database.write() as connection:
             day = now // _DAY_S * _DAY_S
             connection.execute(TOKENS.update().where(TOKENS.c.digest == digest).values(used=day))
     return _owner(row)

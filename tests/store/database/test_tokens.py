@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 from sqlalchemy import select
 
 from harness.core.errors import UsageError
-from harness.store.database.engine import Database
+from harness.store.database.engine import Database, open_database
 from harness.store.database.tables import TOKENS
 from harness.store.database.tokens import (
     Scope,
@@ -67,3 +71,14 @@ def test_the_token_itself_is_nowhere_and_the_day_of_its_use_is(database: Databas
     assert [info.used for info in list_tokens(database)] == [NOW // DAY * DAY]
     with database.read() as connection:
         assert token not in repr(connection.execute(select(TOKENS)).all())
+
+
+def test_a_reader_is_known_while_nothing_can_be_written(tmp_path: Path) -> None:
+    place = tmp_path / "results.db"
+    with open_database(place) as database:
+        token = create_token(database, "reader", [Scope.READ], None, NOW)
+    with closing(sqlite3.connect(place)) as writer, open_database(place, patience_s=0.1) as database:
+        writer.execute("BEGIN IMMEDIATE")
+        owner = find_token_owner(database, token, NOW)
+    assert owner is not None
+    assert owner.name == "reader"
