@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -211,7 +212,7 @@ def test_a_page_of_many_results_is_not_written_for_each(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+@pytest.mark.skipif(shutil.which("chromium") is None and not os.environ.get("CI"), reason="chromium is not installed")
 def test_a_narrow_screen_needs_no_horizontal_scrolling(tmp_path: Path) -> None:
     results = [_with_states(ok_result(identifier=f"a-rather-long-name-of-a-benchmark-{name}"), 3) for name in "ab"]
     page = _write(tmp_path, *results, *every_kind()).page
