@@ -107,7 +107,10 @@ def result(services: ServicesHere, request: Request, uid: Uid, _caller: Reader) 
 
 
 @router.get(
-    "/results/{uid}/archive", responses={**NOT_FOUND, 200: {"content": {"application/zip": {}}}}, response_model=None
+    "/results/{uid}/archive",
+    responses={**NOT_FOUND, 200: {"content": {"application/zip": {}}}},
+    response_class=Response,
+    response_model=None,
 )
 def archive(services: ServicesHere, uid: Uid, _caller: Reader) -> StreamingResponse:
     """Return a result with all of its files, as a zip."""
@@ -130,7 +133,8 @@ def artifacts(services: ServicesHere, uid: Uid, _caller: Reader) -> tuple[Artifa
 
 @router.get(
     "/results/{uid}/artifacts/{name:path}",
-    responses={**NOT_FOUND, 200: {"content": {"application/octet-stream": {}}}},
+    responses={**NOT_FOUND, 200: {"content": {"application/octet-stream": {}, "text/plain": {}}}},
+    response_class=Response,
     response_model=None,
 )
 def artifact(services: ServicesHere, request: Request, uid: Uid, name: str, _caller: Reader) -> Response:
