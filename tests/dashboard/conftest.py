@@ -18,9 +18,12 @@ Opener = Callable[..., "tuple[Page, list[str]]"]
 anywhere, messages of the console, errors and dialogs."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """Start Chromium once; without it tests are skipped, or fail where CI is set."""
+    """Start Chromium for a module; without it tests are skipped, or fail where CI is set.
+
+    As long as Playwright runs, its thread has a running event loop, in which no other test could start one of its own.
+    """
     if not os.environ.get("CI"):
         pytest.importorskip("playwright.sync_api")
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only where there is a browser
