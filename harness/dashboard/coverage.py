@@ -9,6 +9,11 @@ from harness.dashboard.links import Site
 from harness.dashboard.rendering import render_view
 from harness.store.history import Coverage, CoverageState, Selection
 
+FRESH_DAYS: Final = 30
+"""Age from which a result is called stale, unless a person asks for another."""
+
+FRESH_S: Final = FRESH_DAYS * 86_400.0
+
 _MARKS: Final[Mapping[CoverageState, tuple[str, str]]] = {
     CoverageState.MEASURED: ("✓", "improvement"),
     CoverageState.STALE: ("◷", "undecided"),
@@ -21,7 +26,7 @@ _MARKS: Final[Mapping[CoverageState, tuple[str, str]]] = {
 
 _MEANINGS: Final[Mapping[CoverageState, str]] = {
     CoverageState.MEASURED: "has a recent result that ended well",
-    CoverageState.STALE: "its newest good result is older than 30 days",
+    CoverageState.STALE: f"its newest good result is older than {FRESH_DAYS} days, or than the time that was asked for",
     CoverageState.FAILED: "its newest result failed",
     CoverageState.SKIPPED: "was skipped or is not supported, with a reason",
     CoverageState.MISSING: "never had a result here, but has on another device of this platform",

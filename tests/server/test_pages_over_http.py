@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import re
 import zipfile
 
 import pytest
@@ -114,3 +115,14 @@ def test_the_archive_has_the_result_and_its_files(filled: ServerProcess) -> None
         assert archive.testzip() is None
         assert sorted(archive.namelist()) == ["logs/0.txt", "result.json"]
         assert archive.read("result.json") == filled.get("/api/v1/results/p1").content
+
+
+def test_an_old_result_is_stale_unless_a_person_asks_for_more(filled: ServerProcess) -> None:
+    assert "2025" in filled.get("/coverage").text, "the results of these tests are of a fixed day"
+    assert "stale" in _states(filled.get("/coverage").text)
+    assert "stale" not in _states(filled.get("/coverage?fresh_since=2001-01-01").text)
+
+
+def _states(page: str) -> set[str]:
+    """Return the states that cells of the matrix have."""
+    return set(re.findall(r'<td data-column="[^"]*" title="(\w+)', page))

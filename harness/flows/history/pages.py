@@ -14,7 +14,7 @@ from harness.dashboard.cell import render_cell
 from harness.dashboard.changes import render_changes
 from harness.dashboard.commits import render_commit, render_commits
 from harness.dashboard.comparison import render_comparison
-from harness.dashboard.coverage import render_coverage
+from harness.dashboard.coverage import FRESH_S, render_coverage
 from harness.dashboard.latest import render_latest
 from harness.dashboard.links import Site
 from harness.dashboard.models import render_backends, render_models
@@ -54,9 +54,6 @@ from harness.store.history import (
 
 _POINTS: Final = 10_000
 """Most points of a history."""
-
-_FRESH_S: Final = 30 * 86_400.0
-"""Age from which a result is called stale."""
 
 _EVERY_CELL: Final = Selection()
 _ALWAYS: Final = Period()
@@ -137,7 +134,7 @@ class SiteWriter:
         yield MODELS, lambda site: render_models(contents.latest, site)
         yield (
             COVERAGE,
-            lambda site: render_coverage(self.history.coverage(_EVERY_CELL, self.made - _FRESH_S), _EVERY_CELL, site),
+            lambda site: render_coverage(self.history.coverage(_EVERY_CELL, self.made - FRESH_S), _EVERY_CELL, site),
         )
         yield ALARMS, lambda site: render_alarms(contents.alarms, site)
 

@@ -12,7 +12,7 @@ from harness.dashboard.cell import render_cell
 from harness.dashboard.changes import render_changes
 from harness.dashboard.commits import render_commit, render_commits
 from harness.dashboard.comparison import render_comparison
-from harness.dashboard.coverage import render_coverage
+from harness.dashboard.coverage import FRESH_S, render_coverage
 from harness.dashboard.latest import render_latest
 from harness.dashboard.links import LiveLinks, Site
 from harness.dashboard.models import render_backends, render_models
@@ -159,8 +159,9 @@ def show_result(request: Request, services: ServicesHere, uid: Name) -> str:
 def show_coverage(
     request: Request, services: ServicesHere, selection: SelectionOfPage, fresh_since: TimeText = ""
 ) -> str:
-    """Show which cells have results, and why others have none."""
-    time = read_time(services.history, fresh_since, "fresh_since", is_end=False)
+    """Show which cells have results, and why others have none; results of more than 30 days are stale by default."""
+    asked = read_time(services.history, fresh_since, "fresh_since", is_end=False)
+    time = services.clock() - FRESH_S if asked is None else asked
     site = make_site(request, services, services.history.options())
     return render_coverage(services.history.coverage(selection, time), selection, site)
 
