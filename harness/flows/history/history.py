@@ -45,7 +45,8 @@ def write_history(request: HistoryRequest, settings: Settings, display: Display)
     """Write the pages of a store, or of a folder of results, and say where they are.
 
     Returns:
-        `ENVIRONMENT` where a result could not be read: it is named, and is missing on every page.
+        `ENVIRONMENT` where a result could not be read, or has the identifier of another: it is named, and is missing on
+        every page.
 
     Raises:
         UsageError: There are no results, or the folder for the pages holds files of somebody else.
@@ -83,7 +84,9 @@ def _open_store(folder: Path | None, settings: Settings, display: Display) -> It
         imported = import_folder(database, place, progress=display, now=time.time())
         for problem in imported.unreadable:
             display.warn(f"✗ {problem}")
-        yield database, not imported.unreadable
+        for conflict in imported.conflicts:
+            display.warn(f"✗ {conflict.place}: left out, since another result has its identifier {conflict.uid}")
+        yield database, not imported.unreadable and not imported.conflicts
 
 
 def _find_folder(folder: Path | None, settings: Settings) -> Path:

@@ -90,7 +90,7 @@ def test_every_result_is_reachable_with_all_its_files(tree: Path, tmp_path: Path
     found = set()
     for archive in archives:
         with zipfile.ZipFile(archive) as opened:
-            assert set(opened.namelist()) == {"result.json", "logs/launch 0.txt"} or len(opened.namelist()) == 2
+            assert opened.namelist() == ["result.json", "logs/launch 0"]
             found.add(Result.model_validate_json(opened.read("result.json")).uid)
     assert found == stored
 
@@ -138,6 +138,14 @@ def test_a_damaged_result_is_named_and_the_others_are_shown(
     assert _write("--output", tmp_path / "site") == 3
     assert str(damaged) in capsys.readouterr().err
     assert (tmp_path / "site" / "index.html").is_file()
+
+
+def test_two_results_with_one_identifier_are_no_success(
+    tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    LocalReporter(tree).report(Report(result=_defined(ok_result(uid="first", model="other"), "7")))
+    assert _write("--output", tmp_path / "site") == 3
+    assert "another result has its identifier first" in capsys.readouterr().err
 
 
 def test_a_folder_without_results_is_the_users_mistake(
