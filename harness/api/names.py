@@ -166,14 +166,28 @@ class _Options(TypedDict, total=False):
     debug: bool
     """Show what programs write, keep temporary folders, show tracebacks."""
 
+    reboot: bool
+    """Restart each phone before it is measured on."""
+
+    override: str | Sequence[str]
+    """Measure in spite of these, and mark the results as not trusted: `battery`, `temperature`, `thermal-status`,
+    or `fixed-performance` to leave that mode alone.
+    """
+
+    min_battery: float
+    """Least charge in percent of a phone that runs on its battery."""
+
+    min_battery_charging: float
+    """Least charge in percent of a phone that is plugged in."""
+
+    max_battery_temperature: float
+    """Degrees Celsius below which its battery must be, where no skin sensor can be read."""
+
     android_dir: str
     """Folder on the phone under which ours is made; nothing beside it is touched."""
 
     adb_server: str
     """`HOST:PORT` of the adb server (default: that of adb itself)."""
-
-    reboot: bool
-    """Restart each phone before it is measured on."""
 
     set_freq: str
     """Fix the clocks of a rooted phone: `max`, `mid`, `min`, or a frequency in kHz; restored afterwards."""
@@ -189,22 +203,29 @@ class _Options(TypedDict, total=False):
     would sleep.
     """
 
-    override: str | Sequence[str]
-    """Measure in spite of these, and mark the results as not trusted: `battery`, `temperature`, `thermal-status`,
-    or `fixed-performance` to leave that mode alone.
-    """
-
-    min_battery: float
-    """Least charge in percent of a phone that runs on its battery."""
-
-    min_battery_charging: float
-    """Least charge in percent of a phone that is plugged in."""
-
     max_skin: float
     """Degrees Celsius below which its skin must be (default: its own limit, else 38)."""
 
-    max_battery_temperature: float
-    """Degrees Celsius below which its battery must be, where no skin sensor can be read."""
+    ios_dir: str
+    """Folder in an app's container in which files are kept; nothing beside it is touched."""
+
+    ios_app: str
+    """Runner app that is installed on the phone, where no .ipa is given (`--program`)."""
+
+    ios_client: Literal["auto", "go-ios", "devicectl"]
+    """Program that reaches the phones; `auto` takes go-ios where it is installed."""
+
+    go_ios: str
+    """Path of go-ios's program (default: `ios` or `go-ios` in PATH)."""
+
+    usbmuxd: str
+    """`HOST:PORT` or path of the socket of usbmuxd (default: the system's)."""
+
+    ios_tunnel: str
+    """`HOST:PORT` at which `ios tunnel start` tells about its tunnels (default: 127.0.0.1:28100)."""
+
+    ios_sign: str
+    """Command that signs an app again after models were put into it; `{app}` stands for the folder of the app."""
 
     runner: Literal["auto", "native", "python"]
     """Kind of runner; `auto` is native where a compiler is there."""

@@ -5,13 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from annotated_types import Interval
-
-from harness.config import parsing
 from harness.config.options import Option
-
-Percent = Annotated[float, Interval(ge=0, le=100)]
-Celsius = Annotated[float, Interval(ge=0, le=100)]
+from platforms.phone_options import Celsius
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +27,6 @@ class AndroidOptions:
             value="HOST:PORT",
         ),
     ] = None
-    reboot: Annotated[bool, Option("Restart each phone before it is measured on.", of_device=True)] = False
     set_freq: Annotated[
         str | None,
         Option(
@@ -61,22 +55,6 @@ class AndroidOptions:
             value="STATE",
         ),
     ] = "keep"
-    override: Annotated[
-        tuple[str, ...],
-        Option(
-            "Measure in spite of these, and mark the results as not trusted: `battery`, `temperature`, "
-            "`thermal-status`, or `fixed-performance` to leave that mode alone.",
-            parse=parsing.split_words,
-            of_device=True,
-            value="CONDITION",
-        ),
-    ] = ()
-    min_battery: Annotated[
-        Percent, Option("Least charge in percent of a phone that runs on its battery.", of_device=True, value="PERCENT")
-    ] = 30.0
-    min_battery_charging: Annotated[
-        Percent, Option("Least charge in percent of a phone that is plugged in.", of_device=True, value="PERCENT")
-    ] = 10.0
     max_skin: Annotated[
         Celsius | None,
         Option(
@@ -85,11 +63,3 @@ class AndroidOptions:
             value="CELSIUS",
         ),
     ] = None
-    max_battery_temperature: Annotated[
-        Celsius,
-        Option(
-            "Degrees Celsius below which its battery must be, where no skin sensor can be read.",
-            of_device=True,
-            value="CELSIUS",
-        ),
-    ] = 40.0

@@ -34,6 +34,7 @@ from platforms.android.settings.settings_log import SettingsLog
 from platforms.android.state.readiness import ReadinessGate, ReadinessLimits, check_without_waiting
 from platforms.android.state.state import StateCache
 from platforms.cpu_kinds import choose_kind
+from platforms.phone_options import PhoneOptions
 
 _AT_ONCE: Final = 32
 """Phones that are described at the same time."""
@@ -73,7 +74,9 @@ class Android:
         self._probe_times = probe_times
         self._options = settings.of(AndroidOptions)
         self._workdir = workdir_in(self._options.android_dir)
-        self._limits = ReadinessLimits.from_options(self._options, settings.cool_timeout)
+        self._limits = ReadinessLimits.from_options(
+            settings.of(PhoneOptions), settings.cool_timeout, max_skin_c=self._options.max_skin
+        )
         if self._options.set_freq is not None:
             check_frequency(self._options.set_freq)
 
@@ -146,7 +149,7 @@ class Android:
         stack.callback(lock.release)
         lock.acquire()
         log = SettingsLog.of(settings.cache_dir, device.identity)
-        preparation = Preparation(phone, self._options, log, progress, lock.ensure)
+        preparation = Preparation(phone, self._options, log, progress, lock.ensure, overridden=self._limits.overridden)
         gate = ReadinessGate(device.name, self._limits, progress)
         folder = contextlib.ExitStack()
         stack.enter_context(_cleaned_up(phone, preparation, folder))
@@ -173,7 +176,7 @@ class Android:
             except EnvironmentProblem as error:  # the phone has returned, but cannot be used: as good as lost
                 raise DeviceLost(error.message, hint=error.hint) from error
 
-        if self._options.reboot:
+        if settings.of(PhoneOptions).reboot:
             restart(phone, serialno_of(device), settings.return_timeout, progress)
             lock.acquire()
         return AndroidSession(phone, device, prepare(), prepare_again, gate, check_locked=lock.check)

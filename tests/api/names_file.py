@@ -23,6 +23,8 @@ from harness.config.flags import CompareFlags
 from harness.config.options import DeclaredOption, declared_options
 from harness.config.settings import Settings
 from platforms.android.options import AndroidOptions
+from platforms.ios.options import IosOptions
+from platforms.phone_options import PhoneOptions
 
 FILE = Path(keywords.__file__).with_name("names.py")
 _HEAD = '''"""Keyword arguments of `harness.run` and `harness.compare`, with their types. Generated from the options.
@@ -57,7 +59,11 @@ _SPECIAL = {
 
 def current() -> str:
     """The file as the options say."""
-    options = [option for owner in (Settings, AndroidOptions, ExecuTorchOptions) for option in declared_options(owner)]
+    options = [
+        option
+        for owner in (Settings, PhoneOptions, AndroidOptions, IosOptions, ExecuTorchOptions)
+        for option in declared_options(owner)
+    ]
     entries = [_option(option) for option in options if option.name not in keywords.NO_KEYWORDS]
     entries.append(("config_dir", "AnyPath", "Folder of the saved defaults."))
     sides = list(_flags())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from types import TracebackType
 from typing import Final, Self
 
@@ -69,6 +69,7 @@ class Preparation:
         log: Undo log of the phone's settings.
         progress: Shows what was restored for an earlier run, and what could not be restored.
         ensure_locked: Called before settings are restored; raises when another host may have locked the phone.
+        overridden: Conditions that are not demanded.
     """
 
     def __init__(
@@ -78,12 +79,15 @@ class Preparation:
         log: SettingsLog,
         progress: Progress,
         ensure_locked: Callable[[], None] = lambda: None,
+        *,
+        overridden: Collection[Condition] = (),
     ) -> None:
         self._phone = phone
         self._options = options
         self._log = log
         self._progress = progress
         self._ensure_locked = ensure_locked
+        self._leaves_performance = Condition.FIXED_PERFORMANCE in overridden
         self._changes: tuple[SettingChange, ...] = ()
         self._run = ""
         self.attributes: dict[str, str] = {}
@@ -122,7 +126,14 @@ class Preparation:
             )
         changes = (*self._clock_changes(current), *self._setting_changes(current))
         reply = self._change(changes) if changes else SettingsReply()
-        self.attributes = dict(_describe(self._options, current, reply, over_network=self._phone.over_network))
+        description = _describe(
+            self._options,
+            current,
+            reply,
+            over_network=self._phone.over_network,
+            leaves_performance=self._leaves_performance,
+        )
+        self.attributes = dict(description)
         for setting, reason in reply.failed.items():
             if setting.kind is SettingKind.CPUFREQ:
                 raise EnvironmentProblem(
@@ -214,7 +225,13 @@ class Preparation:
 
     def _setting_changes(self, current: SettingsReply) -> Iterator[SettingChange]:
         """Yield the changes of other settings; those that have their value already, or cannot be read, stay."""
-        for setting, target in _target_values(self._options, current, over_network=self._phone.over_network):
+        targets = _target_values(
+            self._options,
+            current,
+            over_network=self._phone.over_network,
+            leaves_performance=self._leaves_performance,
+        )
+        for setting, target in targets:
             before = current.values.get(setting)
             before = "false" if before == UNREADABLE else before  # fixed performance mode: its default
             if before is None or before == target:
@@ -227,10 +244,6 @@ class Preparation:
                 )
 
 
-def _leaves_performance(options: AndroidOptions) -> bool:
-    return Condition.FIXED_PERFORMANCE in options.override
-
-
 def _target_screen(options: AndroidOptions, *, over_network: bool) -> str:
     """Return what becomes of the screen: a phone without a cable sleeps when it is off, and nothing runs then."""
     return "on" if over_network and options.screen == "keep" else options.screen
@@ -241,9 +254,9 @@ def _needs_root(changes: Sequence[SettingChange]) -> bool:
 
 
 def _target_values(
-    options: AndroidOptions, current: SettingsReply, *, over_network: bool
+    options: AndroidOptions, current: SettingsReply, *, over_network: bool, leaves_performance: bool
 ) -> Iterator[tuple[Setting, str]]:
-    is_wanted = options.set_freq is None and not _leaves_performance(options)
+    is_wanted = options.set_freq is None and not leaves_performance
     if is_wanted and (current.api or 0) >= _FIXED_PERFORMANCE_API:
         yield _FIXED_PERFORMANCE, "true"
     for animation in _ANIMATIONS:
@@ -259,7 +272,12 @@ def _target_values(
 
 
 def _describe(
-    options: AndroidOptions, current: SettingsReply, reply: SettingsReply, *, over_network: bool
+    options: AndroidOptions,
+    current: SettingsReply,
+    reply: SettingsReply,
+    *,
+    over_network: bool,
+    leaves_performance: bool,
 ) -> Iterator[tuple[str, str]]:
     """Yield attributes of the device: what was fixed, and what could not be."""
 
@@ -274,7 +292,7 @@ def _describe(
         policies = parse_policies(current.clocks)
         clocks = [f"{policy.name} {policy.nearest_khz(options.set_freq)} kHz" for policy in policies]
         yield "fixed_clocks", ", ".join(clocks)
-    elif _leaves_performance(options):
+    elif leaves_performance:
         yield "fixed_performance", "left as it is (--override)"
     else:
         is_old = (current.api or 0) < _FIXED_PERFORMANCE_API

@@ -12,8 +12,8 @@ from harness import shell
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.note import Note
 from harness.core.protocols import Progress
-from platforms.android.options import AndroidOptions
 from platforms.android.state.state import PhoneState
+from platforms.phone_options import PhoneOptions
 
 _COOLING = "take it out of its case and the sun, put a fan on it, or give it more time (--cool-timeout)"
 _CHARGING = "charge it"
@@ -70,7 +70,7 @@ class ReadinessLimits:
     overridden: frozenset[Condition] = frozenset()
 
     @classmethod
-    def from_options(cls, options: AndroidOptions, timeout_s: float) -> Self:
+    def from_options(cls, options: PhoneOptions, timeout_s: float, *, max_skin_c: float | None = None) -> Self:
         """Return the limits that a user set.
 
         Raises:
@@ -80,7 +80,7 @@ class ReadinessLimits:
             timeout_s=timeout_s,
             battery_percent=options.min_battery,
             plugged_percent=options.min_battery_charging,
-            set_skin_c=options.max_skin,
+            set_skin_c=max_skin_c,
             battery_c=options.max_battery_temperature,
             overridden=Condition.parse(options.override),
         )

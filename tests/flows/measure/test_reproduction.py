@@ -13,6 +13,7 @@ from harness.config.settings import Settings
 from harness.core.reproduction import Reproduction, format_lines
 from harness.flows.measure.reproduction import option_words
 from platforms.android.options import AndroidOptions
+from platforms.phone_options import PhoneOptions
 
 
 def _parse(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, folder: Path) -> Settings:
@@ -63,11 +64,12 @@ def test_programs_and_folders_are_named_by_absolute_paths(monkeypatch: pytest.Mo
 def test_options_of_plug_ins_are_named_where_the_platform_heeds_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    options = AndroidOptions(set_freq="max", override=("battery",), adb_server="h:1")
-    settings = dataclasses.replace(Settings(), plug_ins=(options,))
+    options = AndroidOptions(set_freq="max", adb_server="h:1")
+    of_phones = PhoneOptions(override=("battery",))
+    settings = dataclasses.replace(Settings(), plug_ins=(options, of_phones))
     heeded = {"set_freq", "override"}
     parsed = _parse(option_words(settings, heeded), monkeypatch, tmp_path)
-    assert parsed.of(AndroidOptions) == options
+    assert (parsed.of(AndroidOptions), parsed.of(PhoneOptions)) == (options, of_phones)
     assert option_words(settings, ()) == ("--adb-server", "h:1")
 
 

@@ -20,6 +20,7 @@ from platforms.android.link.phone import Phone
 from platforms.android.options import AndroidOptions
 from platforms.android.platform import Android
 from platforms.android.session import AndroidSession
+from platforms.phone_options import PhoneOptions
 from tests.platforms.android.given_phones import given_phones
 
 OLD_TIMEOUT = """#!/system/bin/sh
@@ -102,10 +103,12 @@ def phone(server: AdbServer, stand_in: StandInPhone) -> Phone:
 
 def settings_with(settings: Settings, changed: Mapping[str, object]) -> Settings:
     """The settings with some of their fields, or of the platform's options, changed."""
-    ours = {field.name for field in fields(AndroidOptions)}
-    options = AndroidOptions(**{name: value for name, value in changed.items() if name in ours})  # type: ignore[arg-type]
-    others = {name: value for name, value in changed.items() if name not in ours}
-    return replace(settings, plug_ins=(options,), **others)  # type: ignore[arg-type]
+    left = dict(changed)
+    plug_ins = tuple(
+        options(**{field.name: left.pop(field.name) for field in fields(options) if field.name in changed})  # type: ignore[arg-type]
+        for options in (AndroidOptions, PhoneOptions)
+    )
+    return replace(settings, plug_ins=plug_ins, **left)  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import pytest
 from harness.core.device import DeviceState
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.testing.progress import RecordedProgress
-from platforms.android.options import AndroidOptions
 from platforms.android.state.readiness import (
     Condition,
     ReadinessGate,
@@ -16,6 +15,7 @@ from platforms.android.state.readiness import (
     obstacles_in,
 )
 from platforms.android.state.state import PhoneState, SkinSensor
+from platforms.phone_options import PhoneOptions
 
 PATIENT = ReadinessLimits(timeout_s=60.0, poll_s=0.001)
 IMPATIENT = ReadinessLimits(timeout_s=0.05, poll_s=0.001)
@@ -121,7 +121,8 @@ def test_overridden_readings_are_shown_with_their_remedy() -> None:
 
 
 def limits_of(**options: object) -> ReadinessLimits:
-    return ReadinessLimits.from_options(AndroidOptions(**options), timeout_s=0.05)  # type: ignore[arg-type]
+    max_skin: float | None = options.pop("max_skin", None)  # type: ignore[assignment]
+    return ReadinessLimits.from_options(PhoneOptions(**options), timeout_s=0.05, max_skin_c=max_skin)  # type: ignore[arg-type]
 
 
 def test_the_limits_of_the_options_are_those_of_the_code() -> None:

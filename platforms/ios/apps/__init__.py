@@ -1,0 +1,1 @@
+"""Apps on iPhones: their packages, how ours is started and read, and tests of Xcode."""

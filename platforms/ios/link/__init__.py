@@ -1,0 +1,1 @@
+"""Ways to reach iPhones from this machine: one protocol, and the programs behind it."""
