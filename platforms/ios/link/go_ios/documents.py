@@ -1,0 +1,110 @@
+"""What go-ios prints, as values: JSON that comes from phones in part, so that nothing in it is taken for granted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+
+from harness.core.errors import EnvironmentProblem
+from platforms.ios.link.client import InstalledApp, PhoneProperties
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+Text = Annotated[str, BeforeValidator(_as_text)]
+"""A text, where a phone may send something else."""
+
+
+class Document(BaseModel):
+    """Base of what go-ios prints: unknown members are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class PhoneList(Document):
+    """Answer of `ios list`."""
+
+    deviceList: tuple[str, ...] | None = None  # noqa: N815 - go-ios's name
+
+
+class LockdownValues(Document):
+    """Answer of `ios lockdown get`: what the phone says of itself. Its names are those of Apple's lockdown."""
+
+    UniqueDeviceID: Text = ""
+    DeviceName: Text = ""
+    DeviceClass: Text = ""
+    ProductType: Text = ""
+    ProductVersion: Text = ""
+    BuildVersion: Text = ""
+    HardwareModel: Text = ""
+    CPUArchitecture: Text = ""
+
+    def properties(self, udid: str, *, developer_mode: bool | None) -> PhoneProperties:
+        """Return them as properties."""
+        return PhoneProperties(
+            udid=udid,
+            name=self.DeviceName,
+            product=self.ProductType,
+            version=self.ProductVersion,
+            build=self.BuildVersion,
+            model=self.HardwareModel,
+            system="iPadOS" if self.DeviceClass == "iPad" else "iOS",
+            abi=self.CPUArchitecture or "arm64",
+            developer_mode=developer_mode,
+        )
+
+
+class DeveloperMode(Document):
+    """Answer of `ios devmode get`."""
+
+    DeveloperModeEnabled: bool
+
+
+class ListedApp(Document):
+    """App in the answer of `ios apps`."""
+
+    CFBundleIdentifier: Text = ""
+    CFBundleVersion: Text = ""
+    CFBundleDisplayName: Text = ""
+    CFBundleName: Text = ""
+    CFBundleExecutable: Text = ""
+
+    def app(self) -> InstalledApp:
+        """Return it as an installed app."""
+        return InstalledApp(
+            bundle=self.CFBundleIdentifier,
+            version=self.CFBundleVersion,
+            name=self.CFBundleDisplayName or self.CFBundleName,
+            executable=self.CFBundleExecutable,
+        )
+
+
+APPS: Final = TypeAdapter(tuple[ListedApp | None, ...] | None)
+"""Answer of `ios apps`."""
+
+AnyDocument = TypeVar("AnyDocument", bound=Document)
+Answer = TypeVar("Answer")
+
+
+def parse_document(kind: type[AnyDocument], text: str, doing: str) -> AnyDocument:
+    """Parse an answer.
+
+    Raises:
+        EnvironmentProblem: It is something else.
+    """
+    return parse_answer(TypeAdapter(kind), text, doing)
+
+
+def parse_answer(kind: TypeAdapter[Answer], text: str, doing: str) -> Answer:
+    """Parse an answer. Raises as `parse_document`."""
+    try:
+        return kind.validate_json(text)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=False, include_context=False)
+        raise EnvironmentProblem(
+            f"the answer of go-ios cannot be read while {doing}: {details[0]['msg']}",
+            hint="is it a version of go-ios that is supported?",
+        ) from error

@@ -1,0 +1,151 @@
+"""Files in the container of an app, through go-ios: AFC behind house arrest, which needs no tunnel."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from harness.core.errors import EnvironmentProblem
+from platforms.ios.link.go_ios.program import GoIosProgram, ProgramOutput
+from platforms.ios.link.go_ios.refusals import MISSING, map_failure
+from platforms.ios.link.go_ios.words import check_bundle, check_remote
+
+_ANSWER_S: Final = 60.0
+_PULL_S: Final = 900.0
+_SLOWEST_BYTES_PER_S: Final = 1 << 20
+"""A tenth of what go-ios reaches over USB 2: it waits for an answer after every 32 KiB."""
+_TREE_ATTEMPTS: Final = 3
+_ENTRY: Final = re.compile(r"((?:\|  )*)\|-(.*)", re.DOTALL)
+"""Entry of `ios fsync tree`: a bar for each folder of its path, its name, and `/` if it is a folder."""
+
+
+class ContainerFiles:
+    """Files in the containers of apps. Any thread may use it.
+
+    Args:
+        program: go-ios.
+    """
+
+    def __init__(self, program: GoIosProgram) -> None:
+        self._program = program
+
+    def push(self, udid: str, bundle: str, local: Path, remote: str) -> None:
+        """Copy a file to a phone; folders are made. See `PhoneClient.push`."""
+        doing = f"{remote} was copied to it"
+        if not local.is_file():
+            raise EnvironmentProblem(f"there is no file {local}")
+        words = ("push", f"--srcPath={local.resolve()}", f"--dstPath={check_remote(remote)}")
+        timeout_s = _ANSWER_S + local.stat().st_size / _SLOWEST_BYTES_PER_S
+        output = self._call(udid, bundle, *words, doing=doing, timeout_s=timeout_s)
+        if MISSING in output.failure and (folder := remote.rpartition("/")[0]):
+            self._ask(udid, bundle, "mkdir", f"--path={folder}", doing=doing)
+            output = self._call(udid, bundle, *words, doing=doing, timeout_s=timeout_s)
+        if output.failure:
+            raise map_failure(udid, doing, output.failure)
+
+    def pull(self, udid: str, bundle: str, remote: str, local: Path) -> None:
+        """Copy a file from a phone. See `PhoneClient.pull`."""
+        doing = f"{remote} was copied from it"
+        with _temporary_folder(local.parent) as folder:
+            words = ("pull", f"--srcPath={check_remote(remote)}", f"--dstPath={folder}")
+            output = self._call(udid, bundle, *words, doing=doing, timeout_s=_PULL_S)
+            if MISSING in output.failure:
+                raise FileNotFoundError(f"{udid} has no file {remote} in the container of {bundle}")
+            if output.failure:
+                raise map_failure(udid, doing, output.failure)
+            arrived = folder / remote.rstrip("/").rpartition("/")[2]
+            if not arrived.is_file():
+                raise EnvironmentProblem(f"{remote} in the container of {bundle} on {udid} is no file")
+            arrived.chmod(0o644)
+            arrived.replace(local)
+
+    def remove(self, udid: str, bundle: str, remote: str) -> None:
+        """Remove a file or folder. See `PhoneClient.remove`."""
+        doing = f"{remote} was removed"
+        words = ("rm", "--r", f"--path={check_remote(remote)}")
+        output = self._call(udid, bundle, *words, doing=doing, timeout_s=_ANSWER_S)
+        if output.failure and MISSING not in output.failure:
+            raise map_failure(udid, doing, output.failure)
+
+    def list(self, udid: str, bundle: str, folder: str) -> Sequence[str]:
+        """List files below a folder. See `PhoneClient.list_files`."""
+        doing = f"files of {bundle} were listed"
+        words = ("tree", f"--path={check_remote(folder)}")
+        for _ in range(_TREE_ATTEMPTS):
+            output = self._call(udid, bundle, *words, doing=doing, timeout_s=_ANSWER_S)
+            if not output.failure:
+                return parse_tree(output.stdout)
+            if MISSING not in output.failure:
+                break
+            if not output.stdout.strip():
+                return ()
+            # otherwise a file went away while its folder was listed
+        raise map_failure(udid, doing, output.failure)
+
+    def _call(self, udid: str, bundle: str, *words: str, doing: str, timeout_s: float) -> ProgramOutput:
+        app = f"--app={check_bundle(bundle)}"
+        return self._program.call(udid, "fsync", app, *words, doing=doing, timeout_s=timeout_s)
+
+    def _ask(self, udid: str, bundle: str, *words: str, doing: str) -> None:
+        output = self._call(udid, bundle, *words, doing=doing, timeout_s=_ANSWER_S)
+        if output.failure:
+            raise map_failure(udid, doing, output.failure)
+
+
+def parse_tree(text: str) -> tuple[str, ...]:
+    """Return the paths of all files of a tree, relative to its folder.
+
+    A name with a line end cannot be told from two entries: its file may be missing from the answer, or have parts that
+    do not exist.
+    """
+    folders: list[str] = []
+    files: list[str] = []
+    depth_of_root: int | None = None
+    for bars, name in _entries(text):
+        depth = len(bars) // 3
+        depth_of_root = depth if depth_of_root is None else depth_of_root
+        del folders[max(0, depth - depth_of_root) :]
+        if name.endswith("/"):
+            folders.append(name[:-1])
+        else:
+            files.append("/".join((*folders, name)))
+    return tuple(files)
+
+
+def _entries(text: str) -> Iterator[tuple[str, str]]:
+    pending: str | None = None
+    for line in text.split("\n"):
+        if _ENTRY.match(line):
+            if pending is not None:
+                yield _parts(pending)
+            pending = line
+        elif pending is not None and line:
+            pending += f"\n{line}"
+    if pending is not None:
+        yield _parts(pending)
+
+
+def _parts(entry: str) -> tuple[str, str]:
+    match = _ENTRY.fullmatch(entry)
+    return (match.group(1), match.group(2)) if match else ("", entry)
+
+
+@contextlib.contextmanager
+def _temporary_folder(beside: Path) -> Iterator[Path]:
+    """Make a folder that is removed at the end, in the same file system.
+
+    Raises:
+        EnvironmentProblem: It cannot be made, or what arrived in it cannot be put into its place.
+    """
+    try:
+        beside.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".pull-", dir=beside.resolve()) as folder:
+            yield Path(folder)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise EnvironmentProblem(f"cannot write to {beside}: {error.strerror}") from error

@@ -1,0 +1,196 @@
+"""The program go-ios: finding it, checking its version, and running it with a time limit."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from harness import shell
+from harness.core.command import Command
+from harness.core.errors import EnvironmentProblem, UsageError
+from harness.core.protocols import Finding
+from platforms.ios.link.errors import unresponsive_error
+from platforms.ios.link.go_ios.messages import LogRecord, read_failure, read_log, shorten
+from platforms.ios.link.go_ios.refusals import map_failure
+from platforms.ios.link.go_ios.words import check_udid
+
+VARIABLE: Final = "HARNESS_GO_IOS"
+"""Environment variable: path of the program."""
+_NAMES: Final = ("ios", "go-ios")
+_INSTALL: Final = "`npm install -g go-ios`, or set --go-ios to the path of its program"
+_VERSION_S: Final = 30.0
+_OLDEST: Final = (1, 2, 0)
+_TOO_NEW: Final = 2
+"""Major version that nobody has tried."""
+_UNRELEASED: Final = "local-build"
+"""Version of a program that somebody built from its source."""
+
+
+class _Version(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramOutput:
+    """What go-ios wrote until it ended by itself.
+
+    Attributes:
+        stdout: Its answer.
+        log: Lines of its log.
+        failure: Why it failed, in its words; empty if it did not.
+    """
+
+    stdout: str
+    log: tuple[LogRecord, ...]
+    failure: str
+
+
+class GoIosProgram:
+    """The program go-ios. Any thread may use it.
+
+    Args:
+        program: Its path; None for `HARNESS_GO_IOS`, or `ios` or `go-ios` in PATH.
+        usbmuxd: `HOST:PORT` or path of the socket of usbmuxd; None for the system's.
+        tunnel: `HOST:PORT` at which tunnels are listed; None for go-ios's own.
+        environment: Variables added to its environment.
+
+    Raises:
+        UsageError: `tunnel` is no address.
+    """
+
+    def __init__(
+        self,
+        program: Path | None = None,
+        *,
+        usbmuxd: str | None = None,
+        tunnel: str | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._program = program or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
+        self._tunnel = () if tunnel is None else _tunnel_options(tunnel)
+        self._environment = {
+            "ENABLE_GO_IOS_AGENT": "no",  # a daemon of its own would stay
+            "HTTP_PROXY": "",  # it asks for tunnels on this machine through a proxy otherwise
+            "HTTPS_PROXY": "",
+            **({"USBMUXD_SOCKET_ADDRESS": usbmuxd} if usbmuxd else {}),
+            **(environment or {}),
+        }
+        self._lock = threading.Lock()
+        self._located: Path | None = None
+
+    def locate(self) -> Path:
+        """Return its path, once its version is known to be supported.
+
+        Raises:
+            EnvironmentProblem: It is missing, another program, or of another version.
+        """
+        with self._lock:
+            if self._located is None:
+                self._located = self._find()
+            return self._located
+
+    def diagnose(self) -> Finding:
+        """Check that it is there. Never raises."""
+        try:
+            path = self.locate()
+        except EnvironmentProblem as error:
+            return Finding("go-ios", False, error.message, error.hint or "")
+        return Finding("go-ios", True, f"{path} ({self._read_version(path)})")
+
+    def call(self, udid: str, *words: str, doing: str, timeout_s: float) -> ProgramOutput:
+        """Run a command that asks one phone, and return its output even if it failed.
+
+        Raises:
+            DeviceLost: It did not end in time; nothing of it runs any more.
+            EnvironmentProblem: It cannot be started, or wrote without end.
+            Interrupted: The harness is being stopped.
+        """
+        return self._run((*words, f"--udid={check_udid(udid)}", *self._tunnel), udid, doing, timeout_s)
+
+    def ask(self, udid: str, *words: str, doing: str, timeout_s: float) -> ProgramOutput:
+        """Run a command that asks one phone, and must not fail.
+
+        Raises:
+            HarnessError: As in `call`; or it failed, in our words.
+        """
+        output = self.call(udid, *words, doing=doing, timeout_s=timeout_s)
+        if output.failure:
+            raise map_failure(udid, doing, output.failure)
+        return output
+
+    def ask_all(self, *words: str, doing: str, timeout_s: float) -> ProgramOutput:
+        """Run a command that concerns no single phone, and must not fail. Raises as `ask`."""
+        output = self._run(words, "", doing, timeout_s)
+        if output.failure:
+            raise map_failure("", doing, output.failure)
+        return output
+
+    def command(self, udid: str, *words: str, timeout_s: float) -> Command:
+        """Return a command that asks one phone.
+
+        Raises:
+            EnvironmentProblem: The program is missing.
+        """
+        argv = (str(self.locate()), *words, f"--udid={check_udid(udid)}", *self._tunnel)
+        return Command(argv, env=self._environment, timeout_s=timeout_s)
+
+    def _run(self, words: tuple[str, ...], udid: str, doing: str, timeout_s: float) -> ProgramOutput:
+        argv = (str(self.locate()), *words)
+        completed = shell.run(Command(argv, env=self._environment, timeout_s=timeout_s))
+        if completed.timed_out:
+            raise unresponsive_error(udid or "usbmuxd", doing)
+        if completed.flooded:
+            raise EnvironmentProblem(f"go-ios wrote without end while {doing}")
+        failure = read_failure(completed.stderr)
+        if not failure and not completed.ok:
+            failure = completed.describe()
+        return ProgramOutput(completed.stdout, read_log(completed.stderr), failure)
+
+    def _find(self) -> Path:
+        """Return the first program that is go-ios."""
+        reasons = []
+        for path in self._candidates():
+            version = self._read_version(path)
+            if version is None:
+                reasons.append(f"{path} is not go-ios")
+            elif not _is_supported(version):
+                reasons.append(f"{path} is go-ios {shorten(version)}; 1.2.0 or later is needed, below 2")
+            else:
+                return path
+        raise EnvironmentProblem("; ".join(reasons) or "go-ios is not installed", hint=_INSTALL)
+
+    def _candidates(self) -> Iterator[Path]:
+        if self._program is not None:
+            yield shell.locate_program(Command((str(self._program),)))
+            return
+        yield from filter(None, map(shell.which, _NAMES))
+
+    def _read_version(self, path: Path) -> str | None:
+        """Return the version of a program; None if it is not go-ios."""
+        command = Command((str(path), "version"), env=self._environment, timeout_s=_VERSION_S)
+        try:
+            return _Version.model_validate_json(shell.run(command).stdout).version
+        except (EnvironmentProblem, ValidationError):
+            return None
+
+
+def _is_supported(version: str) -> bool:
+    match = re.fullmatch(r"v?(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:[-+].*)?", version)
+    if match is None:
+        return version == _UNRELEASED
+    return _OLDEST <= tuple(map(int, match.groups())) < (_TOO_NEW,)
+
+
+def _tunnel_options(address: str) -> tuple[str, ...]:
+    host, _, port = address.rpartition(":")
+    if not host or not re.fullmatch("[0-9]{1,5}", port):
+        raise UsageError(f"{shorten(address)} is no address of tunnels", hint="--ios-tunnel HOST:PORT")
+    return f"--tunnel-info-host={host.strip('[]')}", f"--tunnel-info-port={port}"
