@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from harness.core.device import DeviceState
 from harness.core.metric import Direction, Metric, main_metric
 from harness.core.note import Note
 from harness.core.order_statistics import median, median_deviation, median_of_ordered, quantile
@@ -38,6 +39,9 @@ FREQUENCY_LIMIT: Final = 0.10
 
 HOT_C: Final = 85.0
 """Temperature that is reported: systems on a chip begin to lower their clock between 80 and 95 degrees."""
+
+BRIGHTNESS_LIMIT: Final = 0.1
+"""Change of a screen's brightness that is reported: a tenth of its range is about a tenth of a watt on a phone."""
 
 SLEEP_S: Final = 2.0
 SLEEP_SHARE: Final = 0.1
@@ -69,7 +73,7 @@ def assess_quality(
 
     Returns:
         Notes `impossible`, `few_samples`, `noisy`, `warming_up`, `slowing_down`, `throttled`, `frequency`, `hot`,
-        `slept`, `busy` and `spoilt_by_heat`.
+        `slept`, `low_power`, `brightness`, `busy` and `spoilt_by_heat`.
     """
     main = main_metric(metrics)
     if main is None or not main.is_timed:
@@ -79,6 +83,8 @@ def assess_quality(
     device_notes = (
         *_note_heat(counting),
         *_note_sleep(counting),
+        *_note_low_power(counting),
+        *_note_brightness(counting),
         *_note_load(counting, cores, _threads_by_load(metrics, threads)),
     )
     return (*sample_notes, *device_notes, *_discarded_for_heat(launches))
@@ -239,6 +245,32 @@ def _note_sleep(launches: Sequence[Launch]) -> Iterator[Note]:
             hint="keep it awake: plug it in, leave its screen on (`--screen on` for phones)",
             trust=False,
         )
+
+
+def _note_low_power(launches: Sequence[Launch]) -> Iterator[Note]:
+    saving = [launch.index for launch in launches if any(state.low_power_mode for state in _states(launch))]
+    if saving:
+        yield Note(
+            code="low_power",
+            message=f"the device was in low power mode in {_in_launches(saving, launches)}, which limits its clocks",
+            hint="switch it off in its settings, and charge it above 80 %: it may return by itself",
+            trust=False,
+        )
+
+
+def _note_brightness(launches: Sequence[Launch]) -> Iterator[Note]:
+    values = [state.brightness for launch in launches for state in _states(launch) if state.brightness is not None]
+    if values and max(values) - min(values) > BRIGHTNESS_LIMIT:
+        yield Note(
+            code="brightness",
+            message=f"the brightness of the screen went from {min(values):.0%} to {max(values):.0%} while it was "
+            "measured: a bright screen heats the device and takes from its power",
+            hint="switch automatic brightness off",
+        )
+
+
+def _states(launch: Launch) -> tuple[DeviceState, ...]:
+    return tuple(state for state in (launch.before, launch.after) if state is not None)
 
 
 def _has_slept(launch: Launch) -> bool:

@@ -124,6 +124,8 @@ class DeviceState(Value):
         uptime_s: Seconds since boot, including those in which it slept.
         awake_s: Seconds since boot in which it did not sleep.
         suspend_count: Times that it fell asleep since boot.
+        low_power_mode: Whether its user asked it to save power, which limits its clocks.
+        brightness: Brightness of its screen, 0 to 1.
     """
 
     time: float
@@ -145,3 +147,5 @@ class DeviceState(Value):
     uptime_s: float | None = None
     awake_s: float | None = None
     suspend_count: int | None = None
+    low_power_mode: bool | None = None
+    brightness: float | None = None

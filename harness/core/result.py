@@ -26,7 +26,7 @@ from harness.core.reproduction import Reproduction
 from harness.core.scalars import Scalar
 from harness.core.values import Value, replace_surrogates
 
-SCHEMA_VERSION: Final = "1.5"
+SCHEMA_VERSION: Final = "1.6"
 """Its first number is raised when a reader of older results could be misled, else its second."""
 
 
@@ -186,7 +186,7 @@ class Result(Value):
         origin: Where its figures come from, when another tool measured them; null for those of the harness.
     """
 
-    schema_version: Literal["1.0", "1.1", "1.2", "1.3", "1.4", "1.5"] = SCHEMA_VERSION
+    schema_version: Literal["1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6"] = SCHEMA_VERSION
     harness_version: str
     uid: str
     run: str = ""

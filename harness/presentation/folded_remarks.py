@@ -25,6 +25,8 @@ _CAUSES: Final = {
     "frequency": "the clock frequency fell between launches",
     "hot": "the device became hot",
     "slept": "the device slept",
+    "low_power": "low power mode was on",
+    "brightness": "the screen became brighter or darker",
     "threads": "not the number of threads that was asked for",
     "mixed_cpus": "pinned to CPUs of different kinds",
     "measured_elsewhere": "measured elsewhere, device state unknown",

@@ -377,6 +377,30 @@ def test_a_device_that_may_have_been_awake_is_not_said_to_have_slept(awake: Laun
     assert "slept" not in codes(state_notes(awake))
 
 
+def with_states(**states: tuple[object, object]) -> Launch:
+    """A launch with these values of its states before and after."""
+    before, after = (DeviceState(time=0.0, **{name: pair[at] for name, pair in states.items()}) for at in (0, 1))
+    return launch().model_copy(update={"before": before, "after": after})
+
+
+@pytest.mark.parametrize("pair", [(True, True), (False, True), (True, False), (None, True)])
+def test_a_device_in_low_power_mode_is_not_trusted(pair: tuple[bool | None, bool]) -> None:
+    (note,) = [note for note in state_notes(launch(), with_states(low_power_mode=pair)) if note.code == "low_power"]
+    assert not note.trust
+    assert "1 of 2 launches" in note.message
+
+
+def test_a_screen_that_became_brighter_is_named_and_no_doubt() -> None:
+    (note,) = state_notes(with_states(brightness=(0.4, 0.45)), with_states(brightness=(0.45, 0.8)))
+    assert (note.code, note.trust) == ("brightness", True)
+    assert "40%" in note.message.replace(" ", "")
+    assert "80%" in note.message.replace(" ", "")
+
+
+def test_a_device_that_saves_no_power_and_stays_as_bright_has_no_note() -> None:
+    assert state_notes(with_states(low_power_mode=(False, False), brightness=(0.5, 0.5)), launch()) == ()
+
+
 def with_interval(metric: Metric) -> Metric:
     return metric.model_copy(update={"interval": interval_of(metric)})
 

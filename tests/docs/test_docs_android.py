@@ -15,6 +15,7 @@ from platforms.android.link.device_lock import LOCK
 from platforms.android.options import AndroidOptions
 from platforms.android.settings.settings_log import LOG_ON_PHONE
 from platforms.android.state.readiness import ReadinessLimits
+from platforms.phone_options import PhoneOptions
 from tests.docs.pages import DOCS, codes, tables
 
 PAGE = "android.md"
@@ -27,7 +28,12 @@ ELSEWHERE = {"--platform", "-p", "--platform-sig", "--cpus"}
 def of_groups() -> set[str]:
     """The long names of flags in the two groups, as a person types them."""
     options = installed_options().options
-    names = {name for option in options if option.heading in {AndroidOptions.heading, WHERE} for name in option.flags}
+    names = {
+        name
+        for option in options
+        if option.heading in {AndroidOptions.heading, PhoneOptions.heading, WHERE}
+        for name in option.flags
+    }
     return {name for name in names if name.startswith("--")}
 
 
@@ -42,8 +48,10 @@ def test_a_flag_on_the_page_is_accepted(flag: str) -> None:
 
 
 def test_defaults_on_the_page_match_the_code() -> None:
-    settings, options = Settings(), AndroidOptions()
-    known = {field.name: getattr(owner, field.name) for owner in (settings, options) for field in fields(owner)}
+    settings, options, of_phones = Settings(), AndroidOptions(), PhoneOptions()
+    known = {
+        field.name: getattr(owner, field.name) for owner in (settings, options, of_phones) for field in fields(owner)
+    }
     for flag, row in NAMED.items():
         name = flag.removeprefix("--").replace("-", "_")
         if name not in known:
