@@ -1,4 +1,5 @@
-// Measures one ExecuTorch program: load, warm up, iterate, print observer lines. Prints nothing while it iterates.
+#include "runner.h"
+
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -117,12 +118,18 @@ void print_openvino(const std::vector<OpenVinoModel>& models) {
 }
 
 // What both kinds of launches tell of themselves.
-void print_launch(const std::vector<OpenVinoModel>& openvino) {
+void print_launch(
+    const executorch::runtime::Method& method,
+    const std::vector<OpenVinoModel>& openvino,
+    const PrintMore& print_more) {
   print_text("runtime", "executorch " EXECUTORCH_VERSION " native");
 #if defined(HARNESS_FOREIGN_LIBC) // the device has another one, which its apps use
   print_text("libc", (std::string("glibc ") + gnu_get_libc_version()).c_str());
 #endif
   print_openvino(openvino);
+  if (print_more) {
+    print_more(method.method_meta());
+  }
 }
 
 struct LoadTimes {
@@ -166,7 +173,7 @@ void flush_output() {
   }
 }
 
-void execute_examples(const Arguments& arguments) {
+void execute_examples(const Arguments& arguments, const PrintMore& print_more) {
   const int64_t threads = use_threads(arguments.threads);
   set_openvino({arguments.threads, arguments.openvino_precision});
   LoadedMethod loaded(arguments.model, arguments.method);
@@ -178,11 +185,11 @@ void execute_examples(const Arguments& arguments) {
   print_bytes("peak_memory", memory().peak_bytes);
   print_number("RUN", "examples_done", "", *arguments.examples);
   print_number("RUN", "threads", "", threads);
-  print_launch(openvino);
+  print_launch(loaded.method(), openvino, print_more);
   flush_output();
 }
 
-void run(const Arguments& arguments) {
+void run(const Arguments& arguments, const PrintMore& print_more) {
   OperatorTimes times;
   OperatorTimes* const operators = arguments.operators ? &times : nullptr;
   const int64_t threads = use_threads(arguments.threads);
@@ -231,7 +238,7 @@ void run(const Arguments& arguments) {
   print_number("RUN", "threads", "", threads);
   print_number("RUN", "warmup_done", "", measurement.warmup_done);
   print_number("RUN", "iterations_done", "", static_cast<int64_t>(measurement.samples.size()));
-  print_launch(openvino);
+  print_launch(loaded.method(), openvino, print_more);
   if (measurement.stopped_by_time_limit) {
     print_text("stopped_early", "time_limit");
   }
@@ -247,19 +254,16 @@ int fail(ExitStatus status, const char* sentence) {
 }
 
 } // namespace
-} // namespace runner
 
-int main(int argc, char** argv) {
-  using namespace runner;
+int run_program(int argc, const char* const* argv, const PrintMore& print_more) {
   try {
-    die_with_parent();
     const Arguments arguments = parse_arguments(argc, argv);
     if (arguments.help) {
       std::fputs(kUsage, stdout);
       return 0;
     }
     listen_to_runtime();
-    arguments.examples ? execute_examples(arguments) : run(arguments);
+    arguments.examples ? execute_examples(arguments, print_more) : run(arguments, print_more);
     return 0;
   } catch (const Failure& failure) {
     return fail(failure.status(), failure.what());
@@ -269,3 +273,5 @@ int main(int argc, char** argv) {
     return fail(ExitStatus::kNotExecuted, error.what());
   }
 }
+
+} // namespace runner

@@ -59,8 +59,13 @@ void emit(
   remember_missing_operator(text);
 }
 
+void (*before_giving_up)(int status) = nullptr;
+
 [[noreturn]] void give_up() {
   std::fprintf(stderr, "error: the runtime gave up: %s\n", heard().last.c_str());
+  if (before_giving_up != nullptr) {
+    before_giving_up(static_cast<int>(ExitStatus::kNotExecuted));
+  }
   _exit(static_cast<int>(ExitStatus::kNotExecuted));
 }
 
@@ -74,6 +79,10 @@ void listen_to_runtime() {
   executorch::runtime::register_pal(
       executorch::runtime::PalImpl::create(nullptr, give_up, nullptr, nullptr, emit, nullptr, nullptr, __FILE__));
   executorch::runtime::runtime_init();
+}
+
+void call_before_giving_up(void (*function)(int status)) {
+  before_giving_up = function;
 }
 
 Failure explain(ExitStatus status, const std::string& what, Error error) {
