@@ -3,6 +3,7 @@
 pip         wheels of a package index, by pip
 starting    starting a program, to run until it exits or to interact with
 process     a running program
+background  a program whose last output is kept while something else is done
 guardian    ending programs with their children when the harness is killed
 signals     stopping the harness by a signal, and waiting that ends then
 calls       calls that end in an orderly way where signals belong to somebody else
@@ -10,6 +11,7 @@ calls       calls that end in an orderly way where signals belong to somebody el
 
 from __future__ import annotations
 
+from harness.shell.background import BackgroundProcess, run_in_background
 from harness.shell.process import MAX_OUTPUT_BYTES, RunningProcess
 from harness.shell.signals import Interrupted, check_stopping, handle_signals, is_stopping, pause, poll_until
 from harness.shell.starting import (
@@ -24,6 +26,7 @@ from harness.shell.starting import (
 
 __all__ = [
     "MAX_OUTPUT_BYTES",
+    "BackgroundProcess",
     "Interrupted",
     "RunningProcess",
     "check_stopping",
@@ -36,6 +39,7 @@ __all__ = [
     "poll_until",
     "read_output",
     "run",
+    "run_in_background",
     "start",
     "which",
 ]

@@ -159,21 +159,26 @@ class RunningProcess:
         return bool(ready) or not ended
 
     def _end(self) -> tuple[float, int | None]:
-        """Kill it and its process group, reap it, and close the pipes. Returns CPU seconds and peak memory.
-
-        The process is killed by its own id too: one that moved to another group would be waited for without end.
-        """
+        """Kill it and its process group, reap it, and close the pipes. Returns CPU seconds and peak memory."""
         with defer_signals():
             self._selector.close()
             for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
                 if pipe is not None:
                     pipe.close()
-            for kill in (os.killpg, os.kill):
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    kill(self._process.pid, signal.SIGKILL)
+            kill_group(self._process)
             if self._guardian is not None:
                 self._guardian.remove(self._process.pid)
             return _reap(self._process)
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that was not reaped, with its group.
+
+    It is killed by its own id too: one that moved to another group would be waited for without end.
+    """
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill(process.pid, signal.SIGKILL)
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float) -> bool:

@@ -129,21 +129,28 @@ def _running(
     with contextlib.ExitStack() as stack:
         guardian = start_guardian() if guarded else None
         with defer_signals():
-            process = _start(command, {**inherited_environment(), **env, **command.env}, stdin)
+            process = start_process(command, env, stdin)
             running = RunningProcess(command, process, on_line, guardian)
             stack.callback(running.close)
         yield running
 
 
-def _start(command: Command, environment: Mapping[str, str], stdin: int) -> subprocess.Popen[bytes]:
+def start_process(
+    command: Command, env: Mapping[str, str], stdin: int, *, stderr: int = subprocess.PIPE
+) -> subprocess.Popen[bytes]:
+    """Start a program that nothing ends yet, as the leader of a process group; for the modules of this package.
+
+    Raises:
+        EnvironmentProblem: It cannot be started.
+    """
     try:
         return subprocess.Popen(
             command.argv,
             bufsize=0,  # lines that we write arrive at once
             stdin=stdin,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=dict(environment),
+            stderr=stderr,
+            env={**inherited_environment(), **env, **command.env},
             cwd=command.cwd,
             process_group=0,
         )

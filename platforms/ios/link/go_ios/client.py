@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
 from harness.core.errors import EnvironmentProblem
 from harness.core.protocols import Finding
-from platforms.ios.link.client import InstalledApp, Launch, ListedPhone, PhoneProperties
-from platforms.ios.link.go_ios.documents import (
-    APPS,
-    DeveloperMode,
-    LockdownValues,
-    PhoneList,
-    parse_answer,
-    parse_document,
+from platforms.ios.link.client import (
+    Battery,
+    CrashReport,
+    InstalledApp,
+    Launch,
+    ListedPhone,
+    PhoneLog,
+    PhoneProperties,
+    XCTestEnd,
+    XCTestStart,
 )
-from platforms.ios.link.go_ios.files import ContainerFiles
+from platforms.ios.link.errors import PhoneNotPaired
+from platforms.ios.link.go_ios.battery import read_battery
+from platforms.ios.link.go_ios.causes import (
+    ANSWER_S,
+    ask,
+    ask_to_trust,
+    find_cause,
+    read_developer_mode,
+    read_values,
+)
+from platforms.ios.link.go_ios.crash_reports import list_crash_reports, read_crash_report
+from platforms.ios.link.go_ios.documents import APPS, PROCESSES, PhoneList, parse_answer, parse_document
+from platforms.ios.link.go_ios.files import SLOWEST_BYTES_PER_S, ContainerFiles
 from platforms.ios.link.go_ios.messages import shorten
 from platforms.ios.link.go_ios.program import GoIosProgram
 from platforms.ios.link.go_ios.refusals import map_failure
+from platforms.ios.link.go_ios.system_log import open_log
 from platforms.ios.link.go_ios.words import check_bundle, launch_words
+from platforms.ios.link.go_ios.xctests import run_tests
 
-_ANSWER_S: Final = 60.0
-"""Limit of a call that asks for a few values: 100 times what it takes on a machine that is idle."""
 _INSTALL_S: Final = 300.0
-_SLOWEST_BYTES_PER_S: Final = 1 << 20
-_FIRST_WITH_DEVELOPER_MODE: Final = 16
 _NOT_RUNNING: Final = ("process not found", "not installed")
 
 
@@ -69,42 +83,55 @@ class GoIos:
         return finding, Finding("usbmuxd", True, f"lists {count} phone{'s' if count != 1 else ''}")
 
     def list_phones(self) -> Sequence[ListedPhone]:
-        """List the phones that usbmuxd sees, each once. go-ios lists their connections only if it may ask all."""
+        """List the phones that usbmuxd sees, each once. go-ios tells connections only where every phone is paired."""
         doing = "phones were listed"
-        output = self._program.ask_all("list", doing=doing, timeout_s=_ANSWER_S)
+        output = self._program.call_globally("list", doing=doing, timeout_s=ANSWER_S)
+        if output.failure:
+            raise map_failure("", doing, output.failure)
         udids = parse_document(PhoneList, output.stdout, doing).deviceList or ()
         return tuple(ListedPhone(udid) for udid in dict.fromkeys(udids) if udid)
 
     def read_properties(self, udid: str) -> PhoneProperties:
-        """Read properties."""
+        """Read properties. A phone that does not trust this computer is made to ask its owner.
+
+        Raises:
+            PhoneNotPaired: It does not trust this computer yet, or is locked.
+        """
         doing = "its properties were read"
-        output = self._program.ask(udid, "lockdown", "get", doing=doing, timeout_s=_ANSWER_S)
-        values = parse_document(LockdownValues, output.stdout, doing)
+        try:
+            values = read_values(self._program, udid, doing)
+        except PhoneNotPaired:
+            ask_to_trust(self._program, udid)
+            values = read_values(self._program, udid, doing)
         if not values.ProductVersion:
             raise EnvironmentProblem(f"{udid} does not say which version of iOS it runs", hint="restart it")
-        return values.properties(udid, developer_mode=self._read_developer_mode(udid, values.ProductVersion))
+        mode = read_developer_mode(self._program, udid, doing, values.ProductVersion)
+        return values.properties(udid, developer_mode=mode)
+
+    def read_battery(self, udid: str) -> Battery:
+        """Read the state of the battery; unknown members are None."""
+        return read_battery(self._program, udid)
 
     def list_apps(self, udid: str) -> Sequence[InstalledApp]:
         """List the apps that users installed."""
         doing = "its apps were listed"
-        output = self._program.ask(udid, "apps", doing=doing, timeout_s=_ANSWER_S)
-        apps = parse_answer(APPS, output.stdout, doing) or ()
+        apps = parse_answer(APPS, ask(self._program, udid, "apps", doing=doing).stdout, doing) or ()
         return tuple(app.app() for app in apps if app is not None and app.CFBundleIdentifier)
 
     def install(self, udid: str, package: Path) -> None:
         """Install an .ipa, in place of an older build of the same app."""
         if not package.is_file():
             raise EnvironmentProblem(f"there is no package {package}")
-        timeout_s = _INSTALL_S + package.stat().st_size / _SLOWEST_BYTES_PER_S
+        timeout_s = _INSTALL_S + package.stat().st_size / SLOWEST_BYTES_PER_S
         doing = f"{shorten(package.name)} was installed"
-        self._program.ask(udid, "install", f"--path={package.resolve()}", doing=doing, timeout_s=timeout_s)
+        ask(self._program, udid, "install", f"--path={package.resolve()}", doing=doing, timeout_s=timeout_s)
 
     def uninstall(self, udid: str, bundle: str) -> None:
         """Remove an app and its container; no error if it is not installed."""
         doing = f"{check_bundle(bundle)} was removed"
         output = self._program.call(udid, "uninstall", bundle, doing=doing, timeout_s=_INSTALL_S)
         if output.failure and any(app.bundle == bundle for app in self.list_apps(udid)):
-            raise map_failure(udid, doing, output.failure)
+            raise find_cause(self._program, udid, doing, output.failure)
 
     def push(self, udid: str, bundle: str, local: Path, remote: str) -> None:
         """Copy a file into the container of an app; folders are made."""
@@ -134,21 +161,42 @@ class GoIos:
         """
         doing = f"{check_bundle(launch.bundle)} was started"
         words = ("launch", launch.bundle, "--kill-existing", *launch_words(launch.arguments, launch.env))
-        output = self._program.ask(udid, *words, doing=doing, timeout_s=_ANSWER_S)
-        return next((record.pid for record in output.log if record.msg == "Process launched"), None)
+        log = ask(self._program, udid, *words, doing=doing).log
+        return next((record.pid for record in log if record.msg == "Process launched"), None)
 
     def kill(self, udid: str, bundle: str) -> None:
         """End an app and its process; no error if it does not run."""
         doing = f"{check_bundle(bundle)} was ended"
-        output = self._program.call(udid, "kill", bundle, doing=doing, timeout_s=_ANSWER_S)
+        output = self._program.call(udid, "kill", bundle, doing=doing, timeout_s=ANSWER_S)
         if output.failure and output.failure not in _NOT_RUNNING:
-            raise map_failure(udid, doing, output.failure)
+            raise find_cause(self._program, udid, doing, output.failure)
 
-    def _read_developer_mode(self, udid: str, version: str) -> bool | None:
-        """Return whether developer mode is on. go-ios says that it is off, too, where the phone did not answer."""
-        major = version.partition(".")[0]
-        if not major.isdecimal() or int(major) < _FIRST_WITH_DEVELOPER_MODE:
-            return None
-        doing = "its developer mode was read"
-        output = self._program.ask(udid, "devmode", "get", doing=doing, timeout_s=_ANSWER_S)
-        return parse_document(DeveloperMode, output.stdout, doing).DeveloperModeEnabled
+    def is_running(self, udid: str, process: str) -> bool | None:
+        """Return whether a process of this name runs; None where the phone did not list its processes."""
+        doing = "its processes were listed"
+        processes = parse_answer(PROCESSES, ask(self._program, udid, "ps", doing=doing).stdout, doing)
+        return any(listed.is_called(process) for listed in processes) if processes else None
+
+    def list_crash_reports(self, udid: str) -> Sequence[CrashReport]:
+        """List the crash reports on the phone."""
+        return list_crash_reports(self._program, udid)
+
+    def read_crash_report(self, udid: str, report: CrashReport) -> str:
+        """Return the text of one."""
+        return read_crash_report(self._program, udid, report)
+
+    def open_log(self, udid: str) -> AbstractContextManager[PhoneLog]:
+        """Read its system log while the context is open. Lines of its first second are missing: go-ios connects."""
+        return open_log(self._program, udid)
+
+    def run_tests(self, udid: str, start: XCTestStart) -> XCTestEnd:
+        """Run tests of Xcode to their end; an app whose time is over is ended."""
+        end = run_tests(self._program, udid, start)
+        if end.timed_out:
+            with contextlib.suppress(EnvironmentProblem):
+                self.kill(udid, start.runner)
+        return end
+
+    def reboot(self, udid: str) -> None:
+        """Restart the phone; returns at once."""
+        ask(self._program, udid, "reboot", doing="it was restarted")

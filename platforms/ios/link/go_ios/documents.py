@@ -18,19 +18,19 @@ Text = Annotated[str, BeforeValidator(_as_text)]
 """A text, where a phone may send something else."""
 
 
-class Document(BaseModel):
+class GoIosDocument(BaseModel):
     """Base of what go-ios prints: unknown members are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class PhoneList(Document):
+class PhoneList(GoIosDocument):
     """Answer of `ios list`."""
 
     deviceList: tuple[str, ...] | None = None  # noqa: N815 - go-ios's name
 
 
-class LockdownValues(Document):
+class LockdownValues(GoIosDocument):
     """Answer of `ios lockdown get`: what the phone says of itself. Its names are those of Apple's lockdown."""
 
     UniqueDeviceID: Text = ""
@@ -41,6 +41,7 @@ class LockdownValues(Document):
     BuildVersion: Text = ""
     HardwareModel: Text = ""
     CPUArchitecture: Text = ""
+    PasswordProtected: bool | None = None
 
     def properties(self, udid: str, *, developer_mode: bool | None) -> PhoneProperties:
         """Return them as properties."""
@@ -57,13 +58,13 @@ class LockdownValues(Document):
         )
 
 
-class DeveloperMode(Document):
+class DeveloperMode(GoIosDocument):
     """Answer of `ios devmode get`."""
 
     DeveloperModeEnabled: bool
 
 
-class ListedApp(Document):
+class ListedApp(GoIosDocument):
     """App in the answer of `ios apps`."""
 
     CFBundleIdentifier: Text = ""
@@ -82,10 +83,97 @@ class ListedApp(Document):
         )
 
 
+class BatteryCheck(GoIosDocument):
+    """Answer of `ios batterycheck`."""
+
+    BatteryCurrentCapacity: float
+    ExternalConnected: bool
+    HasBattery: bool
+
+
+class BatteryRegistry(GoIosDocument):
+    """Answer of `ios batteryregistry`: values of the driver; go-ios prints 0 for those that the phone does not send.
+
+    Attributes:
+        Temperature: Hundredths of a degree Celsius.
+        Voltage: Millivolts.
+        AppleRawCurrentCapacity: Milliampere hours.
+    """
+
+    Temperature: int = 0
+    Voltage: int = 0
+    AppleRawCurrentCapacity: int = 0
+
+
+class ListedProcess(GoIosDocument):
+    """Process in the answer of `ios ps`."""
+
+    Name: Text = ""
+    RealAppName: Text = ""
+
+    def is_called(self, name: str) -> bool:
+        """Return whether this is the name of its program."""
+        return name in (self.Name, self.RealAppName, self.RealAppName.rpartition("/")[2])
+
+
+PROCESSES: Final = TypeAdapter(tuple[ListedProcess, ...] | None)
+"""Answer of `ios ps`; null where the phone did not answer."""
+
+
+class CrashList(GoIosDocument):
+    """Answer of `ios crash ls`."""
+
+    files: tuple[str, ...] | None = None
+
+
+class ListedTest(GoIosDocument):
+    """Test in the answer of `ios runtest`. The status of one that did not end is empty."""
+
+    ClassName: Text = ""
+    MethodName: Text = ""
+    Status: Text = ""
+
+    @property
+    def name(self) -> str:
+        """Its class and method."""
+        return f"{self.ClassName}/{self.MethodName}"
+
+
+class ListedSuite(GoIosDocument):
+    """Suite in the answer of `ios runtest`."""
+
+    TestCases: tuple[ListedTest, ...] | None = None
+
+
+SUITES: Final = TypeAdapter(tuple[ListedSuite, ...] | None)
+"""Answer of `ios runtest`."""
+
+
+class LogEntry(GoIosDocument):
+    """Line of `ios syslog --parse`; one that go-ios cannot parse has `msg` alone."""
+
+    timestamp: Text = ""
+    process: Text = ""
+    pid: Text = ""
+    level: Text = ""
+    message: Text = ""
+    msg: Text = ""
+
+    @property
+    def program(self) -> str:
+        """Name of its process, without the library that wrote it: `Runner(CoreML)` is `Runner`."""
+        return self.process.partition("(")[0]
+
+    @property
+    def text(self) -> str:
+        """Return it as a line for people."""
+        return self.msg or f"{self.timestamp} {self.process}[{self.pid}] <{self.level}>: {self.message}"
+
+
 APPS: Final = TypeAdapter(tuple[ListedApp | None, ...] | None)
 """Answer of `ios apps`."""
 
-AnyDocument = TypeVar("AnyDocument", bound=Document)
+AnyDocument = TypeVar("AnyDocument", bound=GoIosDocument)
 Answer = TypeVar("Answer")
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from harness.core.errors import EnvironmentProblem
+from platforms.ios.link.go_ios.causes import ANSWER_S, find_cause
 from platforms.ios.link.go_ios.program import GoIosProgram, ProgramOutput
-from platforms.ios.link.go_ios.refusals import MISSING, map_failure
+from platforms.ios.link.go_ios.refusals import MISSING
 from platforms.ios.link.go_ios.words import check_bundle, check_remote
 
-_ANSWER_S: Final = 60.0
 _PULL_S: Final = 900.0
-_SLOWEST_BYTES_PER_S: Final = 1 << 20
+SLOWEST_BYTES_PER_S: Final = 1 << 20
 """A tenth of what go-ios reaches over USB 2: it waits for an answer after every 32 KiB."""
 _TREE_ATTEMPTS: Final = 3
 _ENTRY: Final = re.compile(r"((?:\|  )*)\|-(.*)", re.DOTALL)
@@ -39,13 +39,13 @@ class ContainerFiles:
         if not local.is_file():
             raise EnvironmentProblem(f"there is no file {local}")
         words = ("push", f"--srcPath={local.resolve()}", f"--dstPath={check_remote(remote)}")
-        timeout_s = _ANSWER_S + local.stat().st_size / _SLOWEST_BYTES_PER_S
+        timeout_s = ANSWER_S + local.stat().st_size / SLOWEST_BYTES_PER_S
         output = self._call(udid, bundle, *words, doing=doing, timeout_s=timeout_s)
         if MISSING in output.failure and (folder := remote.rpartition("/")[0]):
             self._ask(udid, bundle, "mkdir", f"--path={folder}", doing=doing)
             output = self._call(udid, bundle, *words, doing=doing, timeout_s=timeout_s)
         if output.failure:
-            raise map_failure(udid, doing, output.failure)
+            raise find_cause(self._program, udid, doing, output.failure)
 
     def pull(self, udid: str, bundle: str, remote: str, local: Path) -> None:
         """Copy a file from a phone. See `PhoneClient.pull`."""
@@ -56,7 +56,7 @@ class ContainerFiles:
             if MISSING in output.failure:
                 raise FileNotFoundError(f"{udid} has no file {remote} in the container of {bundle}")
             if output.failure:
-                raise map_failure(udid, doing, output.failure)
+                raise find_cause(self._program, udid, doing, output.failure)
             arrived = folder / remote.rstrip("/").rpartition("/")[2]
             if not arrived.is_file():
                 raise EnvironmentProblem(f"{remote} in the container of {bundle} on {udid} is no file")
@@ -67,16 +67,16 @@ class ContainerFiles:
         """Remove a file or folder. See `PhoneClient.remove`."""
         doing = f"{remote} was removed"
         words = ("rm", "--r", f"--path={check_remote(remote)}")
-        output = self._call(udid, bundle, *words, doing=doing, timeout_s=_ANSWER_S)
+        output = self._call(udid, bundle, *words, doing=doing, timeout_s=ANSWER_S)
         if output.failure and MISSING not in output.failure:
-            raise map_failure(udid, doing, output.failure)
+            raise find_cause(self._program, udid, doing, output.failure)
 
     def list(self, udid: str, bundle: str, folder: str) -> Sequence[str]:
         """List files below a folder. See `PhoneClient.list_files`."""
         doing = f"files of {bundle} were listed"
         words = ("tree", f"--path={check_remote(folder)}")
         for _ in range(_TREE_ATTEMPTS):
-            output = self._call(udid, bundle, *words, doing=doing, timeout_s=_ANSWER_S)
+            output = self._call(udid, bundle, *words, doing=doing, timeout_s=ANSWER_S)
             if not output.failure:
                 return parse_tree(output.stdout)
             if MISSING not in output.failure:
@@ -84,16 +84,16 @@ class ContainerFiles:
             if not output.stdout.strip():
                 return ()
             # otherwise a file went away while its folder was listed
-        raise map_failure(udid, doing, output.failure)
+        raise find_cause(self._program, udid, doing, output.failure)
 
     def _call(self, udid: str, bundle: str, *words: str, doing: str, timeout_s: float) -> ProgramOutput:
         app = f"--app={check_bundle(bundle)}"
         return self._program.call(udid, "fsync", app, *words, doing=doing, timeout_s=timeout_s)
 
     def _ask(self, udid: str, bundle: str, *words: str, doing: str) -> None:
-        output = self._call(udid, bundle, *words, doing=doing, timeout_s=_ANSWER_S)
+        output = self._call(udid, bundle, *words, doing=doing, timeout_s=ANSWER_S)
         if output.failure:
-            raise map_failure(udid, doing, output.failure)
+            raise find_cause(self._program, udid, doing, output.failure)
 
 
 def parse_tree(text: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,6 @@ from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Finding
 from platforms.ios.link.errors import unresponsive_error
 from platforms.ios.link.go_ios.messages import LogRecord, read_failure, read_log, shorten
-from platforms.ios.link.go_ios.refusals import map_failure
 from platforms.ios.link.go_ios.words import check_udid
 
 VARIABLE: Final = "HARNESS_GO_IOS"
@@ -40,17 +39,19 @@ class _Version(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ProgramOutput:
-    """What go-ios wrote until it ended by itself.
+    """What go-ios wrote until it ended.
 
     Attributes:
         stdout: Its answer.
         log: Lines of its log.
         failure: Why it failed, in its words; empty if it did not.
+        timed_out: Whether it was killed because its time was over.
     """
 
     stdout: str
     log: tuple[LogRecord, ...]
     failure: str
+    timed_out: bool = False
 
 
 class GoIosProgram:
@@ -113,65 +114,58 @@ class GoIosProgram:
             EnvironmentProblem: It cannot be started, or wrote without end.
             Interrupted: The harness is being stopped.
         """
-        return self._run((*words, f"--udid={check_udid(udid)}", *self._tunnel), udid, doing, timeout_s)
-
-    def ask(self, udid: str, *words: str, doing: str, timeout_s: float) -> ProgramOutput:
-        """Run a command that asks one phone, and must not fail.
-
-        Raises:
-            HarnessError: As in `call`; or it failed, in our words.
-        """
-        output = self.call(udid, *words, doing=doing, timeout_s=timeout_s)
-        if output.failure:
-            raise map_failure(udid, doing, output.failure)
+        output = self.run(self.command(udid, *words, timeout_s=timeout_s), doing)
+        if output.timed_out:
+            raise unresponsive_error(udid, doing)
         return output
 
-    def ask_all(self, *words: str, doing: str, timeout_s: float) -> ProgramOutput:
-        """Run a command that concerns no single phone, and must not fail. Raises as `ask`."""
-        output = self._run(words, "", doing, timeout_s)
-        if output.failure:
-            raise map_failure("", doing, output.failure)
+    def call_globally(self, *words: str, doing: str, timeout_s: float) -> ProgramOutput:
+        """Run a command that concerns no single phone. Everything else is as in `call`."""
+        output = self.run(Command((str(self.locate()), *words), env=self._environment, timeout_s=timeout_s), doing)
+        if output.timed_out:
+            raise EnvironmentProblem(f"usbmuxd did not answer in time while {doing}", hint="restart it")
         return output
 
-    def command(self, udid: str, *words: str, timeout_s: float) -> Command:
+    def command(self, udid: str, *words: str, timeout_s: float, env: Mapping[str, str] | None = None) -> Command:
         """Return a command that asks one phone.
 
+        Args:
+            udid: The phone.
+            words: Words of the command.
+            timeout_s: Time limit.
+            env: Variables for this command alone.
+
         Raises:
-            EnvironmentProblem: The program is missing.
+            EnvironmentProblem: The program is missing, or `udid` is none.
         """
         argv = (str(self.locate()), *words, f"--udid={check_udid(udid)}", *self._tunnel)
-        return Command(argv, env=self._environment, timeout_s=timeout_s)
+        return Command(argv, env={**self._environment, **(env or {})}, timeout_s=timeout_s)
 
-    def _run(self, words: tuple[str, ...], udid: str, doing: str, timeout_s: float) -> ProgramOutput:
-        argv = (str(self.locate()), *words)
-        completed = shell.run(Command(argv, env=self._environment, timeout_s=timeout_s))
-        if completed.timed_out:
-            raise unresponsive_error(udid or "usbmuxd", doing)
+    def run(self, command: Command, doing: str) -> ProgramOutput:
+        """Run a command of go-ios; one that needs too long is killed. Raises as `call`, but for the time limit."""
+        completed = shell.run(command)
         if completed.flooded:
             raise EnvironmentProblem(f"go-ios wrote without end while {doing}")
         failure = read_failure(completed.stderr)
         if not failure and not completed.ok:
             failure = completed.describe()
-        return ProgramOutput(completed.stdout, read_log(completed.stderr), failure)
+        return ProgramOutput(completed.stdout, read_log(completed.stderr), failure, timed_out=completed.timed_out)
 
     def _find(self) -> Path:
         """Return the first program that is go-ios."""
         reasons = []
-        for path in self._candidates():
-            version = self._read_version(path)
-            if version is None:
+        for name in (str(self._program),) if self._program is not None else _NAMES:
+            path = shell.which(name)
+            version = self._read_version(path) if path is not None else None
+            if path is None:
+                reasons.extend([f"there is no program {shorten(name)}"] if self._program is not None else [])
+            elif version is None:
                 reasons.append(f"{path} is not go-ios")
             elif not _is_supported(version):
                 reasons.append(f"{path} is go-ios {shorten(version)}; 1.2.0 or later is needed, below 2")
             else:
                 return path
         raise EnvironmentProblem("; ".join(reasons) or "go-ios is not installed", hint=_INSTALL)
-
-    def _candidates(self) -> Iterator[Path]:
-        if self._program is not None:
-            yield shell.locate_program(Command((str(self._program),)))
-            return
-        yield from filter(None, map(shell.which, _NAMES))
 
     def _read_version(self, path: Path) -> str | None:
         """Return the version of a program; None if it is not go-ios."""

@@ -33,11 +33,18 @@ def map_failure(phone: str, doing: str, text: str) -> HarnessError:
         doing: What was being done, as in "an app was installed".
         text: go-ios's words.
     """
+    subject = f"{phone}: " if phone else ""
+    return recognise_failure(phone, doing, text) or EnvironmentProblem(
+        f"{subject}go-ios failed while {doing}: {shorten(text) or 'without a word'}"
+    )
+
+
+def recognise_failure(phone: str, doing: str, text: str) -> HarnessError | None:
+    """Return the error for a failure of go-ios whose words are known; None for others. Arguments are as above."""
     for pattern, judge in _MESSAGES:
         if pattern.search(text):
             return judge(phone, doing, shorten(text))
-    subject = f"{phone}: " if phone else ""
-    return EnvironmentProblem(f"{subject}go-ios failed while {doing}: {shorten(text) or 'without a word'}")
+    return None
 
 
 def _no_usbmuxd(_phone: str, _doing: str, text: str) -> HarnessError:
@@ -63,7 +70,8 @@ def _denied(phone: str, _doing: str, _text: str) -> HarnessError:
     )
 
 
-def _locked(phone: str, doing: str, _text: str) -> HarnessError:
+def locked_error(phone: str, doing: str, _text: str = "") -> PhoneNotPaired:
+    """Return the error of a phone that is locked with a passcode."""
     return PhoneNotPaired(
         f"{phone} is locked, and refused while {doing}", hint="unlock it, and set Auto-Lock to Never while it is used"
     )
@@ -117,7 +125,7 @@ _MESSAGES: Final[tuple[tuple[re.Pattern[str], _Judge], ...]] = tuple(
         (r"Please accept the PairingDialog", _asking),
         (r"\bPairingDialogResponsePending\b", _asking),
         (r"\bUserDeniedPairing\b", _denied),
-        (r"\bPasswordProtected\b", _locked),
+        (r"\bPasswordProtected\b", locked_error),
         (r"^panic: Failed decoding pair record plist", _unpaired),
         (r"ReadPair failed with errorcode|\bInvalidHostID\b|\bInvalidPairRecord\b", _unpaired),
         (r"needs an active tunnel|missing tunnel address and RSD port|tunnel not running", _no_tunnel),

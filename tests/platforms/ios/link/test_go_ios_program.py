@@ -134,7 +134,7 @@ def test_failures_become_errors_in_words(
 def test_a_call_that_hangs_is_a_lost_phone(tmp_path: Path) -> None:
     program = GoIosProgram(write_program(tmp_path, {"apps": Answer(sleep_s=600)}).path)
     with pytest.raises(DeviceLost, match=f"{UDID} did not answer in time while apps were listed"):
-        program.ask(UDID, "apps", doing="apps were listed", timeout_s=0.3)
+        program.call(UDID, "apps", doing="apps were listed", timeout_s=0.3)
 
 
 @pytest.mark.parametrize("text", ["", "null", "{", '{"deviceList":"x"}', "[1]", '{"deviceList":[3]}'])

@@ -1,0 +1,113 @@
+"""Programs that run in the background while something else is done, such as one that follows a log."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import subprocess
+import threading
+from collections.abc import Iterator
+from typing import Final
+
+from harness.core.command import Command
+from harness.shell.guardian import Guardian, start_guardian
+from harness.shell.process import kill_group
+from harness.shell.signals import POLL_S, Interrupted, defer_signals, is_stopping
+from harness.shell.starting import start_process
+
+_KEPT_BYTES: Final = 8 << 20
+
+
+class BackgroundProcess:
+    """Program in the background. A thread reads what it writes, so that it never waits; the end of it is kept.
+
+    Args:
+        process: The process, with its standard output on a pipe.
+        keep_bytes: Bytes of its output that are kept; older lines are dropped.
+        guardian: Ends its process group if the harness is killed meanwhile.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], keep_bytes: int, guardian: Guardian | None = None) -> None:
+        self._process = process
+        self._keep_bytes = keep_bytes
+        self._guardian = guardian
+        if guardian is not None:
+            guardian.add(process.pid)
+        self._output = bytearray()
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._read, name=f"background-{process.pid}", daemon=True)
+
+    def start_reading(self) -> None:
+        """Read what it writes from now on."""
+        self._thread.start()
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the last whole lines of its standard output so far, oldest first."""
+        with self._lock:
+            end = self._output.rfind(b"\n") + 1
+            text = self._output[:end].decode(errors="replace")
+        return tuple(text.split("\n")[:-1])
+
+    def close(self) -> None:
+        """Kill it and its process group. What it wrote until then can still be read."""
+        with defer_signals():
+            kill_group(self._process)
+            if self._guardian is not None:
+                self._guardian.remove(self._process.pid)
+            self._process.wait()
+        self._closing.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+    def _read(self) -> None:
+        if self._process.stdout is None:
+            return
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while True:
+                closing = self._closing.is_set()  # asked first: what was written until then is read without waiting
+                if selector.select(0.0 if closing else POLL_S):
+                    chunk = os.read(self._process.stdout.fileno(), 1 << 16)
+                    if not chunk:
+                        return
+                    self._append(chunk)
+                elif closing:
+                    return
+
+    def _append(self, chunk: bytes) -> None:
+        """Append a chunk; when twice as much is there as is kept, drop the older half up to the end of a line."""
+        with self._lock:
+            self._output += chunk
+            if len(self._output) > 2 * self._keep_bytes:
+                end = self._output.find(b"\n", len(self._output) - self._keep_bytes)
+                del self._output[: end + 1 if end >= 0 else len(self._output) - self._keep_bytes]
+
+
+@contextlib.contextmanager
+def run_in_background(command: Command, *, keep_bytes: int = _KEPT_BYTES) -> Iterator[BackgroundProcess]:
+    """Run a program while the context is open; it is killed with its process group at the end, whatever it does.
+
+    Its standard error is dropped, and its time limit does not count.
+
+    Args:
+        command: What to start.
+        keep_bytes: Bytes of its output that are kept; older lines are dropped.
+
+    Raises:
+        EnvironmentProblem: It cannot be started at all.
+        Interrupted: The harness is being stopped.
+    """
+    if is_stopping():
+        raise Interrupted("stopped before the program was started")
+    with contextlib.ExitStack() as stack:
+        guardian = start_guardian()
+        with defer_signals():
+            process = start_process(command, {}, subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            background = BackgroundProcess(process, keep_bytes, guardian)
+            stack.callback(background.close)
+        background.start_reading()
+        yield background

@@ -1,0 +1,103 @@
+"""Causes of failures that go-ios does not name: they take another question to the phone."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.core.errors import EnvironmentProblem, HarnessError
+from platforms.ios.link.errors import unpaired_error
+from platforms.ios.link.go_ios.documents import DeveloperMode, LockdownValues, parse_document
+from platforms.ios.link.go_ios.program import GoIosProgram, ProgramOutput
+from platforms.ios.link.go_ios.refusals import NoDeveloperServices, locked_error, map_failure
+
+ANSWER_S: Final = 60.0
+"""Limit of a call that asks for a few values: 100 times what it takes on a machine that is idle."""
+_FIRST_WITH_DEVELOPER_MODE: Final = 16
+_NIL: Final = "panic: runtime error: invalid memory address or nil pointer dereference"
+"""`ios apps` and `ios kill` ignore that they were refused a connection, and then use it."""
+
+
+def ask(program: GoIosProgram, udid: str, *words: str, doing: str, timeout_s: float = ANSWER_S) -> ProgramOutput:
+    """Run a command that asks one phone, and must not fail.
+
+    Raises:
+        HarnessError: As `GoIosProgram.call`; or it failed, in our words.
+    """
+    output = program.call(udid, *words, doing=doing, timeout_s=timeout_s)
+    if output.failure:
+        raise find_cause(program, udid, doing, output.failure)
+    return output
+
+
+def find_cause(program: GoIosProgram, udid: str, doing: str, failure: str) -> HarnessError:
+    """Return the error for a failure of go-ios, after asking the phone what go-ios left open.
+
+    Args:
+        program: go-ios.
+        udid: The phone.
+        doing: What was being done.
+        failure: go-ios's words.
+    """
+    error = map_failure(udid, doing, failure)
+    try:
+        if failure.startswith(_NIL):
+            if read_values(program, udid, doing).PasswordProtected:
+                return locked_error(udid, doing)
+        elif isinstance(error, NoDeveloperServices) and read_developer_mode(program, udid, doing) is False:
+            return NoDeveloperServices(
+                f"developer mode of {udid} is off",
+                hint="turn it on (Settings > Privacy & Security > Developer Mode), and restart the phone",
+            )
+    except EnvironmentProblem as cause:
+        return cause
+    return error
+
+
+def read_values(program: GoIosProgram, udid: str, doing: str) -> LockdownValues:
+    """Return what a phone says of itself.
+
+    Raises:
+        HarnessError: It cannot be asked; go-ios names the cause here.
+    """
+    output = program.call(udid, "lockdown", "get", doing=doing, timeout_s=ANSWER_S)
+    if output.failure:
+        raise map_failure(udid, doing, output.failure)
+    return parse_document(LockdownValues, output.stdout, doing)
+
+
+def read_developer_mode(program: GoIosProgram, udid: str, doing: str, version: str = "") -> bool | None:
+    """Return whether developer mode is on; None where the phone has none.
+
+    go-ios says that it is off where the phone did not answer, too.
+
+    Args:
+        program: go-ios.
+        udid: The phone.
+        doing: What is being done.
+        version: Version of its system, if known.
+
+    Raises:
+        HarnessError: It cannot be asked.
+    """
+    major = (version or read_values(program, udid, doing).ProductVersion).partition(".")[0]
+    if not major.isdecimal() or int(major) < _FIRST_WITH_DEVELOPER_MODE:
+        return None
+    output = program.call(udid, "devmode", "get", doing=doing, timeout_s=ANSWER_S)
+    if output.failure:
+        raise map_failure(udid, doing, output.failure)
+    return parse_document(DeveloperMode, output.stdout, doing).DeveloperModeEnabled
+
+
+def ask_to_trust(program: GoIosProgram, udid: str) -> None:
+    """Pair with a phone, which asks its owner; returns if it trusts this computer now.
+
+    Raises:
+        PhoneNotPaired: Its owner has not answered yet, or not with yes; or it is locked.
+        HarnessError: It cannot be asked.
+    """
+    doing = "it was asked to trust this computer"
+    output = program.call(udid, "pair", doing=doing, timeout_s=ANSWER_S)
+    if output.failure:
+        error = map_failure(udid, doing, output.failure)
+        # a phone that is locked hides what go-ios needs for pairing, which makes it panic
+        raise unpaired_error(udid) if output.failure.startswith("panic: ") else error
