@@ -47,8 +47,9 @@ from harness.core.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
     from harness.testing.phones.android.lab import PhoneLab
+    from harness.testing.phones.ios.lab import IPhoneLab
 
-__all__ = ["StandInUnavailable", "start_phones", "unavailable_reason"]
+__all__ = ["StandInUnavailable", "start_iphones", "start_phones", "unavailable_reason"]
 
 # Processes inside a phone import this package too, without any installed package.
 # ruff: noqa: PLC0415
@@ -84,6 +85,29 @@ def start_phones(
     from harness.testing.phones.android.lab import start_lab
 
     return start_lab(count, rooted=rooted, api=api, abi=abi, programs=programs or {})
+
+
+def start_iphones(count: int = 1, *, version: str = "16.7.10") -> AbstractContextManager[IPhoneLab]:
+    """Start stand-in iPhones, which go-ios reaches through a usbmuxd of their own: see `harness.testing.phones.ios`.
+
+    Everything ends with the context.
+
+    Args:
+        count: Number of phones.
+        version: Version of iOS.
+
+    Raises:
+        StandInUnavailable: A package is missing here.
+    """
+    from harness.files.installation import install_command
+
+    try:
+        from harness.testing.phones.ios.lab import start_iphones as start
+    except ModuleNotFoundError as error:
+        raise StandInUnavailable(
+            f"stand-in iPhones need the package {error.name}", hint=install_command(("stand-ins",))
+        ) from error
+    return start(count, version=version)
 
 
 def unavailable_reason() -> str | None:

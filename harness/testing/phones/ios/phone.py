@@ -2,8 +2,32 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import plistlib
+import shutil
+import tempfile
+import threading
+import time
+import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
+from xml.parsers.expat import ExpatError
+
+from harness.testing.phones.ios.usbmux.connection import Cable
+from harness.testing.phones.ios.usbmux.pairing import Pairings
+from harness.testing.phones.ios.usbmux.ports import ServicePorts
+
+_PROGRAM_STARTS: Final = (b"\x7fELF", b"#!", b"\xcf\xfa\xed\xfe")
+"""First bytes of files that are programs: the protocol of installation carries no modes."""
+_BUNDLE_CHARACTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_")
+_OUT_OF_ROOM: Final = "No space left on device"
+
+
+class InvalidPackage(ValueError):
+    """A package that an iPhone does not install; the message says why."""
 
 
 @dataclass(slots=True)
@@ -46,6 +70,8 @@ class PhoneConditions:
         brightness: What its apps see, 0 to 1.
         bytes_left: Room for apps and their files; None for as much as there is.
         frozen: Whether it answers nothing, with open connections.
+        developer_image: Whether the developer image is mounted, with the services that start and end processes.
+        refuses_signature: Whether it installs no app, because none is signed for it.
     """
 
     plugged_in: bool = True
@@ -60,6 +86,8 @@ class PhoneConditions:
     brightness: float = 0.5
     bytes_left: int | None = None
     frozen: bool = False
+    developer_image: bool = True
+    refuses_signature: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +127,253 @@ class StandInIPhone:
     Attributes:
         model: What it says of itself.
         folder: Its files on this machine: `apps`, `containers`, `crash_reports`, `media`.
+        pairings: Computers that it trusts.
         conditions: What a test changes.
         apps: Installed apps by bundle identifier.
         log: Lines of its system log.
+        cable: Its connections, and the faults of the cable.
+        ports: Ports of services that lockdown started.
     """
 
     model: PhoneModel
     folder: Path
+    pairings: Pairings
     conditions: PhoneConditions = field(default_factory=PhoneConditions)
     apps: dict[str, StandInApp] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
+    cable: Cable = field(init=False)
+    ports: ServicePorts = field(default_factory=ServicePorts)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def __post_init__(self) -> None:
+        self.cable = Cable(self.conditions)
+        for name in ("apps", "containers", "crash_reports", "media", "staging"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+
+    @property
+    def crash_reports(self) -> Path:
+        """Folder of its crash reports."""
+        return self.folder / "crash_reports"
+
+    @property
+    def media(self) -> Path:
+        """Folder that every computer sees, apart from the containers of apps."""
+        return self.folder / "media"
+
+    @property
+    def wifi_address(self) -> str:
+        """Address of its Wi-Fi."""
+        digits = self.model.udid[-10:].lower()
+        return ":".join(("a4", *(digits[at : at + 2] for at in range(0, 10, 2))))
+
+    @property
+    def serial_number(self) -> str:
+        """Serial number, which is not its UDID."""
+        return f"F{self.model.udid[-11:]}"
+
+    def unplug(self) -> None:
+        """Pull the cable out."""
+        self.cable.unplug()
+
+    def plug(self) -> None:
+        """Put the cable in again."""
+        self.conditions.plugged_in = True
+
+    def unplug_after(self, carried_bytes: int | None) -> None:
+        """Pull the cable out when so many more bytes were carried, to the phone or from it; None leaves it in."""
+        self.cable.unplug_after(carried_bytes)
+
+    def trust(self) -> None:
+        """Answer "Trust This Computer?" with Trust, now and from now on."""
+        self.conditions.trusted = True
+
+    def distrust(self) -> None:
+        """Forget every computer, and answer the question with Don't Trust."""
+        self.conditions.trusted = False
+        self.pairings.clear()
+
+    def leave_unanswered(self) -> None:
+        """Forget every computer, and leave the question unanswered."""
+        self.conditions.trusted = None
+        self.pairings.clear()
+
+    def lock(self) -> None:
+        """Hide it behind its passcode."""
+        self.conditions.locked = True
+
+    def unlock(self) -> None:
+        """Enter its passcode."""
+        self.conditions.locked = False
+
+    def freeze(self) -> None:
+        """Let it answer nothing, with open connections."""
+        self.conditions.frozen = True
+
+    def thaw(self) -> None:
+        """Let it answer again."""
+        self.conditions.frozen = False
+
+    def fill(self, bytes_left: int | None) -> None:
+        """Leave so much room for apps and files; None for as much as there is."""
+        with self._lock:
+            self.conditions.bytes_left = bytes_left
+
+    def heat(self, thermal_state: str, battery_c: float | None = None) -> None:
+        """Set what its apps see of its heat: `nominal`, `fair`, `serious` or `critical`."""
+        self.conditions.thermal_state = thermal_state
+        if battery_c is not None:
+            self.conditions.battery_c = battery_c
+
+    def restart(self) -> None:
+        """End every connection, as a restart does; it is there again at once, and unlocked."""
+        self.ports.close()
+        self.cable.drop_connections()
+        self.write_log("kernel", 0, "system boot")
+
+    def mend(self) -> None:
+        """Undo every fault: it is plugged in, trusted, unlocked, cool, with room. Apps and files stay."""
+        self.unplug_after(None)
+        defaults = PhoneConditions()
+        for name in PhoneConditions.__dataclass_fields__:
+            setattr(self.conditions, name, getattr(defaults, name))
+
+    def erase(self) -> None:
+        """Remove every app, file, crash report and line of the log."""
+        for app in self.installed_apps():
+            self.uninstall(app.bundle)
+        for folder in (self.crash_reports, self.media):
+            shutil.rmtree(folder)
+            folder.mkdir()
+        self.log.clear()
+
+    def take_room(self, wanted_bytes: int) -> None:
+        """Count bytes that are written to its storage.
+
+        Raises:
+            OSError: ENOSPC, there is less room; nothing was counted.
+        """
+        with self._lock:
+            left = self.conditions.bytes_left
+            if left is None:
+                return
+            if wanted_bytes > left:
+                raise OSError(errno.ENOSPC, _OUT_OF_ROOM)
+            self.conditions.bytes_left = left - wanted_bytes
+
+    def give_room(self, freed_bytes: int) -> None:
+        """Count bytes that were removed from its storage."""
+        with self._lock:
+            if self.conditions.bytes_left is not None:
+                self.conditions.bytes_left += freed_bytes
+
+    def write_log(self, process: str, pid: int, message: str, level: str = "Notice") -> None:
+        """Add a line to its system log."""
+        now = time.gmtime()
+        stamp = f"{time.strftime('%b', now)} {now.tm_mday:2d} {time.strftime('%H:%M:%S', now)}"
+        text = message.replace("\0", " ").replace("\n", "\\n")
+        self.log.append(f"{stamp} {self.model.name.replace(' ', '-')} {process}[{pid}] <{level}>: {text}")
+
+    def installed_apps(self) -> Sequence[StandInApp]:
+        """Return its apps, sorted by bundle identifier."""
+        with self._lock:
+            return tuple(self.apps[bundle] for bundle in sorted(self.apps))
+
+    def install(self, ipa: Path) -> StandInApp:
+        """Install a package in place of an older build of the same app, whose container stays.
+
+        Raises:
+            InvalidPackage: It is no package.
+            OSError: ENOSPC, there is no room.
+        """
+        staging = self.new_staging_folder()
+        try:
+            with zipfile.ZipFile(ipa) as archive:
+                self.take_room(sum(entry.file_size for entry in archive.infolist()))
+                archive.extractall(staging)
+        except zipfile.BadZipFile as error:
+            shutil.rmtree(staging)
+            raise InvalidPackage(f"{ipa.name} is no zip file") from error
+        return self.adopt(staging)
+
+    def new_staging_folder(self) -> Path:
+        """Return a new folder in which a package is unpacked, for `adopt`."""
+        return Path(tempfile.mkdtemp(dir=self.folder / "staging"))
+
+    def adopt(self, staging: Path) -> StandInApp:
+        """Install the package that was unpacked in a folder, which is removed.
+
+        Raises:
+            InvalidPackage: It contains no app.
+        """
+        try:
+            unpacked, info, bundle = _find_app(staging)
+            with self._lock:
+                older = self.apps.get(bundle)
+                number = 1 if older is None else int(older.folder.parent.name) + 1
+                folder = self.folder / "apps" / bundle / str(number) / unpacked.name
+                folder.parent.mkdir(parents=True)
+                unpacked.rename(folder)
+                _make_programs_executable(folder)
+                container = self.folder / "containers" / bundle
+                for name in ("Documents", "Library", "tmp"):
+                    (container / name).mkdir(parents=True, exist_ok=True)
+                self.apps[bundle] = app = StandInApp(bundle, info, folder, container)
+                if older is not None:
+                    self._remove(older.folder.parent)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+        self.write_log("installd", 41, f"installed {bundle}")
+        return app
+
+    def uninstall(self, bundle: str) -> None:
+        """Remove an app and its container; no error if it is not installed."""
+        with self._lock:
+            app = self.apps.pop(bundle, None)
+            if app is None:
+                return
+            self._remove(app.folder.parent.parent)
+            self._remove(app.container)
+        self.write_log("installd", 41, f"uninstalled {bundle}")
+
+    def _remove(self, folder: Path) -> None:
+        self.give_room(size_of(folder))
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def size_of(path: Path) -> int:
+    """Return the bytes of a file, or of all files below a folder."""
+    if path.is_symlink() or not path.is_dir():
+        return path.lstat().st_size
+    return sum((Path(folder) / name).lstat().st_size for folder, _, names in os.walk(path) for name in names)
+
+
+def _find_app(staging: Path) -> tuple[Path, dict[str, object], str]:
+    """Return the folder of the only app in an unpacked package, its `Info.plist`, and its bundle identifier."""
+    folders = sorted(staging.glob("Payload/*.app"))
+    if len(folders) != 1 or folders[0].is_symlink():
+        raise InvalidPackage(f"{len(folders)} apps in the package")
+    try:
+        info = plistlib.loads((folders[0] / "Info.plist").read_bytes())
+    except (OSError, plistlib.InvalidFileException, ExpatError, ValueError, IndexError, OverflowError) as error:
+        raise InvalidPackage("no Info.plist that can be read") from error
+    bundle = info.get("CFBundleIdentifier") if isinstance(info, dict) else None
+    executable = info.get("CFBundleExecutable") if isinstance(info, dict) else None
+    if not isinstance(bundle, str) or not bundle or not set(bundle) <= _BUNDLE_CHARACTERS or bundle.startswith("."):
+        raise InvalidPackage(f"{bundle!r} is no bundle identifier")
+    if not isinstance(executable, str) or Path(executable).name != executable:
+        raise InvalidPackage(f"{executable!r} is no executable")
+    if not (folders[0] / executable).is_file():
+        raise InvalidPackage(f"{executable} is missing in the package")
+    return folders[0], info, bundle
+
+
+def _make_programs_executable(folder: Path) -> None:
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            file = Path(parent) / name
+            if file.is_symlink() or not file.is_file():
+                continue
+            with file.open("rb") as content:
+                start = content.read(4)
+            if start.startswith(_PROGRAM_STARTS):
+                file.chmod(0o755)

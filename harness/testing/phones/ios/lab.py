@@ -1,0 +1,69 @@
+"""Several stand-in iPhones and their usbmuxd, from start to end."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from harness.testing.phones.ios.phone import PhoneModel, StandInIPhone
+from harness.testing.phones.ios.usbmux.daemon import UsbMuxDaemon
+from harness.testing.phones.ios.usbmux.pairing import Computer, Pairings, make_key
+
+
+@dataclass(frozen=True, slots=True)
+class IPhoneLab:
+    """Stand-in iPhones behind a usbmuxd of their own.
+
+    Attributes:
+        phones: The phones.
+        usbmuxd: `127.0.0.1:PORT` of their usbmuxd.
+        computer: Pair records of this machine with them.
+        tunnel: `127.0.0.1:PORT` of the tunnels to phones with iOS 17 and later; None without any.
+    """
+
+    phones: Sequence[StandInIPhone]
+    usbmuxd: str
+    computer: Computer
+    tunnel: str | None = None
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Variables with which go-ios reaches these phones, and no others."""
+        host, _, port = (self.tunnel or "127.0.0.1:1").partition(":")
+        return {
+            "USBMUXD_SOCKET_ADDRESS": self.usbmuxd,
+            "ENABLE_GO_IOS_AGENT": "no",
+            "GO_IOS_AGENT_HOST": host,
+            "GO_IOS_AGENT_PORT": port,
+        }
+
+
+@contextlib.contextmanager
+def start_iphones(count: int = 1, *, version: str = "16.7.10") -> Iterator[IPhoneLab]:
+    """Start stand-in iPhones, plugged in, trusted and unlocked.
+
+    Everything ends with the context: connections, threads, files.
+
+    Args:
+        count: Number of phones.
+        version: Version of iOS.
+    """
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="iphones-", ignore_cleanup_errors=True)))
+        key = make_key()
+        phones = tuple(_make_phone(folder / str(number), number, version, key) for number in range(1, count + 1))
+        daemon = UsbMuxDaemon(phones, Computer())
+        stack.enter_context(daemon.run())
+        yield IPhoneLab(phones, daemon.address, daemon.computer)
+
+
+def _make_phone(folder: Path, number: int, version: str, key: rsa.RSAPrivateKey) -> StandInIPhone:
+    folder.mkdir()
+    udid = f"00008110-{secrets.token_hex(8).upper()}"
+    return StandInIPhone(PhoneModel(udid, f"Stand-in iPhone {number}", version=version), folder, Pairings(key, folder))

@@ -1,0 +1,1 @@
+"""Services of a stand-in iPhone that lockdown starts."""

@@ -1,0 +1,1 @@
+"""Stand-in usbmuxd and lockdown: phones are listed, paired, and their services started."""

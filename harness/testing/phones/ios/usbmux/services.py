@@ -1,0 +1,37 @@
+"""Services of stand-in iPhones by name: where a service is registered so that lockdown starts it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from harness.testing.phones.ios.services import installation
+from harness.testing.phones.ios.usbmux.connection import ServiceConnection
+
+if TYPE_CHECKING:
+    from harness.testing.phones.ios.phone import StandInIPhone
+
+Service = Callable[[ServiceConnection, "StandInIPhone"], None]
+"""Serves a connection with a phone until it ends, in a thread of its own; may raise `ConnectionEnded`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceEntry:
+    """A service and what it needs.
+
+    Attributes:
+        serve: The service.
+        needs_tls: Whether its connections go on by TLS after lockdown started it.
+        developer: Whether it is part of the developer image, and needs developer mode.
+    """
+
+    serve: Service
+    needs_tls: bool = True
+    developer: bool = False
+
+
+SERVICES: Final[Mapping[str, ServiceEntry]] = {
+    "com.apple.mobile.installation_proxy": ServiceEntry(installation.serve_proxy),
+}
+"""Services by the names that clients ask lockdown for."""

@@ -1,0 +1,3 @@
+from tests.iphones import go_ios, ios, iphone, iphone_lab, iphones
+
+__all__ = ["go_ios", "ios", "iphone", "iphone_lab", "iphones"]
