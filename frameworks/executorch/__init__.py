@@ -6,6 +6,8 @@ executor_runner.py  upstream's runner and its log               diagnosis.py    
 minibench.py        upstream's Android app
 runners/            where a runner comes from: compiled, Python, or given by the user
 native/, python/    the two runners: equal arguments, equal output
+apple/              the app for iPhones around the native runner, and its protocol in C++
+placement.py        where the parts of a program were executed, as that app tells it
 exporting/          from a definition and a recipe to a program, in a process of its own
 references/         outputs of models before they are lowered
 definitions/        models that can be exported                 recipes/        ways to lower them

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from frameworks.executorch import openvino
+from frameworks.executorch import openvino, placement
 from frameworks.executorch.command_line import iterations_of
 from harness.core.benchmark import Benchmark
 from harness.core.metric import Observation, convert
@@ -28,6 +28,7 @@ def note_launch(observations: Sequence[Observation], benchmark: Benchmark) -> It
     yield from _note_phases(observations)
     yield from _note_libc(observations)
     yield from openvino.note_precision(observations)
+    yield from placement.note_placement(observations)
 
 
 def _note_time_limit(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
