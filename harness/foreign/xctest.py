@@ -10,52 +10,26 @@ pytorch/executorch).
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Final
 
 from harness.core.foreign import ForeignContent, ForeignDevice, ForeignProblem, ForeignRecord
 from harness.core.metric import Direction, Observation
 from harness.core.outcome import Outcome
+from harness.core.xctest import BadLine, CaseEnded, CaseMeasured, SuiteBegan, XCTestCase, observe, parse_log
 
-_NUMBER: Final = r"[-+]?\d{1,16}(?:\.\d{1,16})?(?:[eE][-+]?\d{1,2})?"
-_TEST: Final = re.compile(r"Test Case\s+'-\[(?P<class>[\w.]{1,200})\s+(?P<test>[\w+]{1,200})\]'\s+(?P<rest>.*)")
-_MEASURED: Final = re.compile(
-    rf"measured \[(?P<metric>[^\]]{{1,120}})\]\s+average:\s+(?P<average>{_NUMBER})"
-    rf"(?:,\s+relative standard deviation:\s+(?P<spread>{_NUMBER})%)?"
-    r"(?:,\s+values:\s+\[(?P<values>[^\]]*)\])?(?P<rest>.*)"
-)
-_FAILED: Final = re.compile(r"failed \((?P<seconds>[\d.]{1,12}) seconds\)")
-_STARTED: Final = re.compile(r"started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?)")
 _EXECUTORCH: Final = re.compile(
     r"test_(?P<method>forward|load|generate)_(?P<model>[\w+]+)_pte.*iOS_(?P<system>\w+?)_iPhone(?P<phone>\w+)"
 )
 _MODEL: Final = re.compile(r"(?P<model>[^_]+)_(?P<backend>[\w+]+)")
-_CLOCK: Final = "Clock Monotonic Time"
-_BY_METHOD: Final = {
-    "forward": ("NET", "latency"),
-    "load": ("RUN", "load_time"),
-    "generate": ("LLM", "generate_time"),
-    "": ("NET", "latency"),
-}
-_KNOWN: Final = {
-    "CPU Time": ("NET", "cpu_time"),
-    "Memory Peak Physical": ("RUN", "peak_memory"),
-    "Tokens Per Second": ("LLM", "decode_rate"),
-}
-_UNITS: Final = {"t/s": "tokens/s"}
-_MOST_VALUES: Final = 100_000
 
 
 @dataclass(slots=True)
 class _TestRun:
     """One run of a test while its lines are read."""
 
-    test_class: str
-    test: str
+    case: XCTestCase
     line: int
     last: int
     time: float | None
@@ -65,20 +39,46 @@ class _TestRun:
     entries: int = 0
     failed: str = ""
 
-    def add(self, observation: Observation, measured: re.Match[str], number: int) -> None:
+    def add(self, observation: Observation, measured: CaseMeasured) -> None:
         """Add a figure of its next line."""
         self.observations[observation.name] = observation
-        self.averages[observation.name] = float(measured["average"])
-        if "prefers larger" in measured["rest"]:
-            self.directions[observation.name] = Direction.HIGHER
-        elif "prefers smaller" in measured["rest"]:
-            self.directions[observation.name] = Direction.LOWER
-        self.last, self.entries = number, self.entries + 1
+        self.averages[observation.name] = measured.average
+        if measured.direction is not None:
+            self.directions[observation.name] = measured.direction
+        self.last, self.entries = measured.line, self.entries + 1
 
-    def add_failure(self, seconds: str, number: int) -> None:
+    def add_failure(self, ended: CaseEnded) -> None:
         """Keep that it failed."""
-        self.last, self.entries = number, self.entries + 1
-        self.failed = f"the test failed after {seconds} s (line {number})"
+        self.last, self.entries = ended.line, self.entries + 1
+        self.failed = f"the test failed after {ended.seconds} s (line {ended.line})"
+
+
+class _TestRuns:
+    """Runs of tests while a log is read: one ends where its metric is measured again, or where it failed."""
+
+    def __init__(self) -> None:
+        self.runs: list[_TestRun] = []
+        self.time: float | None = None
+        self._latest: dict[XCTestCase, _TestRun] = {}
+
+    def measure(self, measured: CaseMeasured, observation: Observation) -> None:
+        """Add a metric to the run of its test."""
+        run = self._latest.get(measured.case)
+        if run is None or observation.name in run.observations or run.failed:
+            run = self._begin(measured.case, measured.line)
+        run.add(observation, measured)
+
+    def fail(self, ended: CaseEnded) -> None:
+        """Add the failure to the run of its test."""
+        run = self._latest.get(ended.case)
+        if run is None or run.failed:
+            run = self._begin(ended.case, ended.line)
+        run.add_failure(ended)
+
+    def _begin(self, case: XCTestCase, line: int) -> _TestRun:
+        run = self._latest[case] = _TestRun(case, line, line, self.time)
+        self.runs.append(run)
+        return run
 
 
 class XCTestFormat:
@@ -93,73 +93,28 @@ class XCTestFormat:
 
     def read(self, text: str, name: str) -> ForeignContent:  # noqa: ARG002
         """Read the log: one record for each run of a test that measured something."""
-        runs: list[_TestRun] = []
-        latest: dict[tuple[str, str], _TestRun] = {}
+        tests = _TestRuns()
         problems: list[ForeignProblem] = []
-        time: float | None = None
-        for number, line in enumerate(text.splitlines(), 1):
-            if (started := _STARTED.search(line)) is not None:
-                time = _parse_time(started[1])
-            is_measured = "measured [" in line
-            match = _TEST.search(line) if is_measured or "failed (" in line else None
-            if match is None:
-                if is_measured:
-                    problems.append(
-                        ForeignProblem(place=f"line {number}", reason="no name of a test: `Test Case '-[...]'`")
-                    )
-                continue
-            key = (match["class"], match["test"])
-            if not is_measured:
-                if (failed := _FAILED.match(match["rest"])) is not None:
-                    run = latest.get(key)
-                    if run is None or run.failed:
-                        run = latest[key] = _TestRun(*key, number, number, time)
-                        runs.append(run)
-                    run.add_failure(failed["seconds"], number)
-                continue
-            measured = _MEASURED.match(match["rest"])
-            observation = _observe(measured, key[1]) if measured is not None else "not `measured [...] average: ...`"
-            if measured is None or isinstance(observation, str):
-                problems.append(ForeignProblem(place=f"line {number}", reason=str(observation)))
-                continue
-            run = latest.get(key)
-            if run is None or observation.name in run.observations or run.failed:
-                run = latest[key] = _TestRun(*key, number, number, time)
-                runs.append(run)
-            run.add(observation, measured, number)
-        return ForeignContent(records=tuple(map(_build, runs)), problems=tuple(problems))
+        for event in parse_log(text):
+            if isinstance(event, SuiteBegan):
+                tests.time = event.time
+            elif isinstance(event, CaseMeasured):
+                executorch = _EXECUTORCH.search(event.case.name)
+                observation = observe(event, executorch["method"] if executorch is not None else "")
+                if observation is None:
+                    problems.append(ForeignProblem(place=f"line {event.line}", reason="a figure is not finite"))
+                else:
+                    tests.measure(event, observation)
+            elif isinstance(event, CaseEnded) and event.how == "failed":
+                tests.fail(event)
+            elif isinstance(event, BadLine):
+                problems.append(ForeignProblem(place=f"line {event.line}", reason=event.reason))
+        return ForeignContent(records=tuple(map(_build, tests.runs)), problems=tuple(problems))
 
 
 def create() -> XCTestFormat:
     """Create the format."""
     return XCTestFormat()
-
-
-def _observe(measured: re.Match[str], test: str) -> Observation | str:
-    """Return the figure of a line; a text says what is wrong with it."""
-    name, _, unit = (part.strip() for part in measured["metric"].rpartition(","))
-    name, unit = (name, _UNITS.get(unit, unit)) if name else (unit, "")
-    executorch = _EXECUTORCH.search(test)
-    method = executorch["method"] if executorch is not None else ""
-    type_, metric = _BY_METHOD[method] if name == _CLOCK else _KNOWN.get(name, ("NET", name))
-    if metric == "peak_memory" and method == "load":
-        metric = "peak_load_memory"
-    values = list(_parse_values(measured["values"] or ""))
-    if len(values) > _MOST_VALUES or any(value is None for value in values):
-        return "`values` is not a list of numbers"
-    samples = tuple(value for value in values if value is not None)
-    if samples:
-        return Observation(type=type_, metric=metric, unit=unit, samples=samples)
-    average, spread = float(measured["average"]), measured["spread"]
-    summary = {"mean": average, **({"stdev": average * float(spread) / 100} if spread else {})}
-    if not all(map(math.isfinite, summary.values())):
-        return "a figure is not finite"
-    return Observation(type=type_, metric=metric, unit=unit, summary=summary)
-
-
-def _parse_values(text: str) -> Iterator[float | None]:
-    for part in text.split(",")[: _MOST_VALUES + 1] if text.strip() else ():
-        yield float(part) if re.fullmatch(_NUMBER, part.strip()) else None
 
 
 def _build(run: _TestRun) -> ForeignRecord:
@@ -168,16 +123,18 @@ def _build(run: _TestRun) -> ForeignRecord:
         (each for each in observations if each.name == "NET latency"), observations[0] if observations else None
     )
     average = run.averages.get(main.name) if main is not None else None
-    executorch = _EXECUTORCH.search(run.test)
+    executorch = _EXECUTORCH.search(run.case.name)
     named = _MODEL.fullmatch(executorch["model"]) if executorch is not None else None
-    model = named["model"] if named is not None else executorch["model"] if executorch is not None else run.test_class
+    model = (
+        named["model"] if named is not None else executorch["model"] if executorch is not None else run.case.class_name
+    )
     backend = named["backend"] if named is not None else ""
     phone = executorch["phone"].replace("_", ",") if executorch is not None else ""
     return ForeignRecord(
         place=f"line {run.line}" if run.line == run.last else f"line {run.line} to line {run.last}",
         entries=run.entries,
         model=model,
-        identifier=f"{executorch['model']}-{executorch['method']}" if executorch is not None else run.test,
+        identifier=f"{executorch['model']}-{executorch['method']}" if executorch is not None else run.case.name,
         framework="executorch" if executorch is not None else "xctest",
         backend=backend,
         device=ForeignDevice(
@@ -195,13 +152,5 @@ def _build(run: _TestRun) -> ForeignRecord:
         count=len(main.samples) or None if main is not None else None,
         outcome=Outcome.FAILED if run.failed or not observations else Outcome.OK,
         reason=run.failed or (None if observations else "the log has no figure of it"),
-        meta={"test": f"{run.test_class} {run.test}"},
+        meta={"test": f"{run.case.class_name} {run.case.name}"},
     )
-
-
-def _parse_time(text: str) -> float | None:
-    """Return Unix seconds of `2025-09-18 22:36:38.395`, taken as UTC; None where there is no such day."""
-    try:
-        return datetime.fromisoformat(text.partition(".")[0]).replace(tzinfo=UTC).timestamp()
-    except (ValueError, OverflowError):
-        return None
