@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,6 +34,7 @@ from harness.specification.matrix import Combination, apply_axes, count_shapes, 
 from harness.specification.scope import BUILT_IN, Scope, file_names, identifier_template, known_values, launch_count
 from harness.specification.sections import Step
 
+_TESTS = re.compile(r"[\w+-][\w.+ -]{0,199}\.xctest")
 _DESCRIPTIVE = frozenset(("ID", "category", "kind", "description", "group", "log_output", "timeout", "cooldown"))
 """Variables that describe a benchmark without changing what is measured."""
 
@@ -123,7 +125,7 @@ class _Expansion:
             model_after=self._step(model.postprocess, "postprocess", "/model"),
             before=self._step(test.preprocess, "preprocess", self.pointer),
             after=self._step(test.postprocess, "postprocess", self.pointer),
-            app=None if model.app is None else _app(model.app),
+            app=None if model.app is None else self._app(model.app),
             tags=tuple(dict.fromkeys((*model.tags, *test.tags))),
             platform=model.platform,
             statistics=launch.statistics(),
@@ -283,10 +285,22 @@ class _Expansion:
         pieces = (self._section.command_args, self.context.options.command_args, extra)
         return self._scope.check_command(" ".join(piece for piece in pieces if piece), "/model/command_args")
 
-
-def _app(entry: AppEntry) -> App:
-    activity = entry.activity.removeprefix(f"{entry.package}/")  # FAI-PEP's activities begin with the package
-    return App(package=entry.package, activity=activity, result=entry.result or "")
+    def _app(self, entry: AppEntry) -> App:
+        findings, here = self.context.findings, "/model/app"
+        if entry.tests is not None:
+            for key in ("activity", "result"):
+                if getattr(entry, key) is not None:
+                    hint = "tests run in the app, and what they write counts: keep `tests`, or leave it out"
+                    findings.add(join(here, key), f"`tests` and `{key}` are both given", hint)
+            if not _TESTS.fullmatch(entry.tests):
+                hint = "Xcode makes NAME.xctest in the `PlugIns` folder of the app"
+                findings.add(join(here, "tests"), f"{entry.tests!r} is not the name of a bundle of tests", hint)
+        elif entry.activity is None and entry.result is None:
+            hint = "Android starts an app by its `activity`; an app for iPhones has `tests`, or a `result`"
+            findings.add(here, "`activity` is missing", hint)
+        # FAI-PEP's activities begin with the package.
+        activity = (entry.activity or "").removeprefix(f"{entry.package}/")
+        return App(package=entry.package, activity=activity, result=entry.result or "", tests=entry.tests or "")
 
 
 def _compute_digest(benchmark: Benchmark, overrides: frozenset[str]) -> str:

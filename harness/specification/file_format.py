@@ -36,17 +36,19 @@ from harness.specification.sections import (
 
 
 class AppEntry(Section):
-    """Android app that is started instead of a program.
+    """App that is started instead of a program.
 
     Attributes:
-        package: Its package.
-        activity: Its activity, for example ".MainActivity" or "org.example.speed/.MainActivity".
+        package: Its package; for iPhones its bundle identifier.
+        activity: On Android its activity, for example ".MainActivity" or "org.example.speed/.MainActivity".
         result: File in its own folder that it writes at its end; without one it logs BENCHMARK_DONE.
+        tests: On iPhones its bundle of Xcode's tests, for example "Tests.xctest", which are run in it.
     """
 
     package: Name
-    activity: Name
+    activity: Name | None = None
     result: Name | None = None
+    tests: Name | None = None
 
 
 class ModelSection(Section):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
+from harness.core.app import App
 from harness.core.benchmark import Benchmark
 from harness.specification.load import LoadOptions, load
 
@@ -86,3 +87,13 @@ def test_a_given_value_changes_the_digest_only_where_used(expand: Expand) -> Non
 def test_expanded_benchmarks_have_different_digests(expand: Expand) -> None:
     benchmarks = expand({}, {"matrix": {"a": [1, 2]}, "inputs": {"x": {"shapes": [[1], [2]]}}})
     assert len({benchmark.digest for benchmark in benchmarks}) == 4
+
+
+def test_an_app_has_tests_or_an_activity_and_those_without_tests_keep_their_digest(expand: Expand) -> None:
+    tests = expand({**MODEL, "app": {"package": "org.p.Benchmark", "tests": "Tests.xctest"}}, TEST)[0]
+    assert tests.app == App(package="org.p.Benchmark", tests="Tests.xctest")
+    activity = expand({**MODEL, "app": {"package": "org.p", "activity": ".Main"}}, TEST)[0]
+    assert activity.app is not None
+    assert activity.app.model_dump() == {"package": "org.p", "activity": ".Main", "result": ""}
+    result = expand({**MODEL, "app": {"package": "org.p", "result": "Documents/r.json"}}, TEST)[0]
+    assert result.app == App(package="org.p", result="Documents/r.json")

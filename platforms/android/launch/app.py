@@ -177,6 +177,11 @@ def _launch_line(command: Command, app: App, context: AppContext) -> str:
     if command.env or command.cpus:
         unsupported = "environment variables" if command.env else "CPUs of its own"
         raise BenchmarkUnsupported(f"an app can be given no {unsupported}", hint="use a runner, or leave them out")
+    if not app.activity:
+        raise BenchmarkUnsupported(
+            f"{app.package} has no `activity`, by which Android starts an app",
+            hint="name it in `app`; tests of Xcode (`tests`) run on iPhones only",
+        )
     variables = {
         "mark": context.mark,
         "package": app.package,

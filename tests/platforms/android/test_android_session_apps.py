@@ -32,6 +32,12 @@ def test_extras_are_given_by_their_kind() -> None:
         format_extras(("name",))
 
 
+def test_an_app_without_an_activity_is_not_for_android(session: AndroidSession) -> None:
+    with pytest.raises(BenchmarkUnsupported, match="has no `activity`") as raised:
+        session.run(Command((), app=App(package=PACKAGE, tests="Tests.xctest")))
+    assert "iPhones" in (raised.value.hint or "")
+
+
 @pytest.fixture
 def hook(phone: Phone) -> Iterator[Path]:
     """File for the actions of the app."""
