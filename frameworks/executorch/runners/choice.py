@@ -22,6 +22,7 @@ from harness.files.digests import sha256_of_folder, sha256_of_texts
 from harness.files.programs import prebuilt
 
 PYTHON_SOURCES: Final = Path(__file__).parents[1] / "python"
+_APP_BUILD: Final = Path(__file__).parents[1] / "apple" / "build.sh"
 
 
 def installed_build(settings: Settings, progress: Progress) -> Build:
@@ -55,6 +56,8 @@ def device_build(settings: Settings, progress: Progress, *, device: Device) -> B
     others = "give one that was made for the device (--program PATH)"
     if device.os.startswith("Android"):
         others = f"build one from a checkout with {checkout}, or {others}"
+    elif device.os.startswith(("iOS", "iPadOS")):
+        others = f"on a Mac build the runner app: sh {_APP_BUILD} --team TEAM --bundle-id ID; then --program FILE.ipa"
     if settings.of(ExecuTorchOptions).runner == "python":
         raise BuildFailed("the Python runner runs on this machine only", hint=f"leave out --runner, or {others}")
     if not device.os.startswith("Android") or device.abi not in LINUX_MACHINES:

@@ -97,18 +97,19 @@ def test_a_missing_cross_compiler_is_named_before_anything_is_fetched(
 
 
 @pytest.mark.parametrize(
-    ("device", "words"),
+    ("device", "words", "remedy"),
     [
-        (phone("armeabi-v7a"), "no released package has a runner for Android 14 .* on armeabi-v7a"),
-        (phone("arm64", "iOS 18.5"), "no released package has a runner for iOS 18.5 on arm64"),
+        (phone("armeabi-v7a"), "no released package has a runner for Android 14 .* on armeabi-v7a", "--program PATH"),
+        (phone("arm64", "iOS 18.5"), "no released package has a runner for iOS 18.5 on arm64", "--program FILE.ipa"),
+        (phone("arm64", "iPadOS 17.0"), "no released package has a runner for iPadOS 17.0", "apple/build.sh --team"),
     ],
 )
 def test_devices_without_a_wheel_are_told_what_else_there_is(
-    device: Device, words: str, tmp_path: Path, progress: Progress
+    device: Device, words: str, remedy: str, tmp_path: Path, progress: Progress
 ) -> None:
     with pytest.raises(BuildFailed, match=words) as caught:
         choice.device_build(Settings(cache_dir=tmp_path), progress, device=device)
-    assert "--program PATH" in (caught.value.hint or "")
+    assert remedy in (caught.value.hint or "")
 
 
 def test_the_python_runner_is_not_for_phones(tmp_path: Path, progress: Progress) -> None:

@@ -96,6 +96,21 @@ def test_an_app_whose_command_dies_by_a_signal_dies_by_it_and_leaves_no_result(a
     assert app.read(".out") == "before\n"
 
 
+@pytest.mark.parametrize("end", ["", "kill -KILL $PPID; sleep 60", "kill -ABRT $$"])
+def test_nothing_of_an_app_is_left_when_it_ends(app: Started, end: str) -> None:
+    app.start("/bin/sh", "-c", f"sleep 300 & echo $! > sleeping; {end}")
+    pid = int((app.container / "sleeping").read_text())
+    assert shell.poll_until(lambda: not is_alive(pid), 60)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"  # nobody may wait for orphans here
+
+
 def test_a_result_of_an_earlier_launch_is_gone_before_the_next(app: Started) -> None:
     app.start("/bin/true")
     app.start("/bin/sh", "-c", f"test ! -e {RESULT} || echo stale; kill -KILL $PPID; sleep 60")

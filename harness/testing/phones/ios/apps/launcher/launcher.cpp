@@ -140,6 +140,46 @@ void make_executable(const std::string& path) {
   _exit(128 + number);
 }
 
+// Kills a process group as soon as this process has ended or lets go of it. On a phone an app is one process, and
+// nothing of it is left when that ends, however it ends.
+class GroupGuardian final {
+ public:
+  explicit GroupGuardian(pid_t group) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+      return;
+    }
+    guardian_ = fork();
+    if (guardian_ == 0) {
+      setpgid(0, 0); // whoever kills the group of the app does not kill this
+      for (const int descriptor : {ends[1], STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        close(descriptor);
+      }
+      char nothing;
+      while (read(ends[0], &nothing, 1) < 0 && errno == EINTR) {
+      }
+      kill(-group, SIGKILL);
+      _exit(0);
+    }
+    close(ends[0]);
+    held_ = ends[1];
+  }
+
+  ~GroupGuardian() {
+    close(held_);
+    if (guardian_ > 0) {
+      waitpid(guardian_, nullptr, 0);
+    }
+  }
+
+  GroupGuardian(const GroupGuardian&) = delete;
+  GroupGuardian& operator=(const GroupGuardian&) = delete;
+
+ private:
+  int held_ = -1;
+  pid_t guardian_ = -1;
+};
+
 int run_program(const std::vector<std::string>& words) {
   if (words.empty()) {
     std::fputs("error: no command to execute\n", stderr);
@@ -153,10 +193,15 @@ int run_program(const std::vector<std::string>& words) {
     return 126;
   }
   if (child == 0) {
+    setpgid(0, 0);
     execute(words, parent);
   }
+  setpgid(child, child); // here too, since nobody knows which of both comes first
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  {
+    const GroupGuardian guardian(child);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
   }
   if (WIFSIGNALED(status)) {
     die_by(WTERMSIG(status));
