@@ -19,7 +19,7 @@ def read_battery(program: GoIosProgram, udid: str) -> Battery:
     doing = "its battery was read"
     output = program.call(udid, "batterycheck", doing=doing, timeout_s=ANSWER_S)
     if output.failure and not output.failure.startswith(_ABSENT):
-        raise find_cause(program, udid, doing, output.failure)
+        raise find_cause(program, udid, doing, output)
     check = None if output.failure else parse_document(BatteryCheck, output.stdout, doing)
     if check is not None and not check.HasBattery:
         return Battery(plugged=check.ExternalConnected)

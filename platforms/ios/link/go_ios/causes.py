@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.core.errors import EnvironmentProblem, HarnessError
-from platforms.ios.link.errors import unpaired_error
-from platforms.ios.link.go_ios.documents import DeveloperMode, LockdownValues, parse_document
+from harness.core.errors import DeviceLost, EnvironmentProblem, HarnessError
+from platforms.ios.link.errors import PhoneNotPaired, unpaired_error
+from platforms.ios.link.go_ios.documents import SWITCH, LockdownValues, parse_answer, parse_document
 from platforms.ios.link.go_ios.program import GoIosProgram, ProgramOutput
-from platforms.ios.link.go_ios.refusals import NoDeveloperServices, locked_error, map_failure
+from platforms.ios.link.go_ios.refusals import (
+    NoDeveloperServices,
+    locked_error,
+    map_failure,
+    no_image_error,
+)
 
 ANSWER_S: Final = 60.0
 """Limit of a call that asks for a few values: 100 times what it takes on a machine that is idle."""
-_FIRST_WITH_DEVELOPER_MODE: Final = 16
+_NEEDS_TUNNEL: Final = "needs an active tunnel"
+"""What go-ios says of every phone with iOS 17 that has no developer services, through a tunnel or not."""
+_NO_TUNNEL: Final = "failed to get tunnel info"
+"""Warning of commands that looked for a tunnel, and did not find one."""
 _NIL: Final = "panic: runtime error: invalid memory address or nil pointer dereference"
 """`ios apps` and `ios kill` ignore that they were refused a connection, and then use it."""
 
@@ -25,31 +33,34 @@ def ask(program: GoIosProgram, udid: str, *words: str, doing: str, timeout_s: fl
     """
     output = program.call(udid, *words, doing=doing, timeout_s=timeout_s)
     if output.failure:
-        raise find_cause(program, udid, doing, output.failure)
+        raise find_cause(program, udid, doing, output)
     return output
 
 
-def find_cause(program: GoIosProgram, udid: str, doing: str, failure: str) -> HarnessError:
+def find_cause(program: GoIosProgram, udid: str, doing: str, output: ProgramOutput) -> HarnessError:
     """Return the error for a failure of go-ios, after asking the phone what go-ios left open.
 
     Args:
         program: go-ios.
         udid: The phone.
         doing: What was being done.
-        failure: go-ios's words.
+        output: What go-ios wrote.
     """
-    error = map_failure(udid, doing, failure)
+    error = map_failure(udid, doing, output.failure)
     try:
-        if failure.startswith(_NIL):
-            if read_values(program, udid, doing).PasswordProtected:
-                return locked_error(udid, doing)
-        elif isinstance(error, NoDeveloperServices) and read_developer_mode(program, udid, doing) is False:
+        if output.failure.startswith(_NIL):
+            return locked_error(udid, doing) if read_values(program, udid, doing).PasswordProtected else error
+        if _NEEDS_TUNNEL in output.failure and not any(record.msg == _NO_TUNNEL for record in output.log):
+            error = no_image_error(udid)
+        if isinstance(error, NoDeveloperServices) and read_developer_mode(program, udid, doing) is False:
             return NoDeveloperServices(
                 f"developer mode of {udid} is off",
                 hint="turn it on (Settings > Privacy & Security > Developer Mode), and restart the phone",
             )
-    except EnvironmentProblem as cause:
+    except (DeviceLost, PhoneNotPaired) as cause:
         return cause
+    except EnvironmentProblem:
+        return error  # the phone does not say more
     return error
 
 
@@ -65,27 +76,19 @@ def read_values(program: GoIosProgram, udid: str, doing: str) -> LockdownValues:
     return parse_document(LockdownValues, output.stdout, doing)
 
 
-def read_developer_mode(program: GoIosProgram, udid: str, doing: str, version: str = "") -> bool | None:
-    """Return whether developer mode is on; None where the phone has none.
+def read_developer_mode(program: GoIosProgram, udid: str, doing: str) -> bool | None:
+    """Return whether developer mode is on; None where the phone has none, or does not say.
 
-    go-ios says that it is off where the phone did not answer, too.
-
-    Args:
-        program: go-ios.
-        udid: The phone.
-        doing: What is being done.
-        version: Version of its system, if known.
+    lockdown is asked: `ios devmode get` says that it is off wherever the phone does not answer.
 
     Raises:
         HarnessError: It cannot be asked.
     """
-    major = (version or read_values(program, udid, doing).ProductVersion).partition(".")[0]
-    if not major.isdecimal() or int(major) < _FIRST_WITH_DEVELOPER_MODE:
-        return None
-    output = program.call(udid, "devmode", "get", doing=doing, timeout_s=ANSWER_S)
+    words = ("lockdown", "get", "DeveloperModeStatus", "--domain=com.apple.security.mac.amfi")
+    output = program.call(udid, *words, doing=doing, timeout_s=ANSWER_S)
     if output.failure:
         raise map_failure(udid, doing, output.failure)
-    return parse_document(DeveloperMode, output.stdout, doing).DeveloperModeEnabled
+    return parse_answer(SWITCH, output.stdout, doing)
 
 
 def ask_to_trust(program: GoIosProgram, udid: str) -> None:

@@ -105,7 +105,7 @@ class GoIos:
             values = read_values(self._program, udid, doing)
         if not values.ProductVersion:
             raise EnvironmentProblem(f"{udid} does not say which version of iOS it runs", hint="restart it")
-        mode = read_developer_mode(self._program, udid, doing, values.ProductVersion)
+        mode = read_developer_mode(self._program, udid, doing)
         return values.properties(udid, developer_mode=mode)
 
     def read_battery(self, udid: str) -> Battery:
@@ -131,7 +131,7 @@ class GoIos:
         doing = f"{check_bundle(bundle)} was removed"
         output = self._program.call(udid, "uninstall", bundle, doing=doing, timeout_s=_INSTALL_S)
         if output.failure and any(app.bundle == bundle for app in self.list_apps(udid)):
-            raise find_cause(self._program, udid, doing, output.failure)
+            raise find_cause(self._program, udid, doing, output)
 
     def push(self, udid: str, bundle: str, local: Path, remote: str) -> None:
         """Copy a file into the container of an app; folders are made."""
@@ -169,7 +169,7 @@ class GoIos:
         doing = f"{check_bundle(bundle)} was ended"
         output = self._program.call(udid, "kill", bundle, doing=doing, timeout_s=ANSWER_S)
         if output.failure and output.failure not in _NOT_RUNNING:
-            raise find_cause(self._program, udid, doing, output.failure)
+            raise find_cause(self._program, udid, doing, output)
 
     def is_running(self, udid: str, process: str) -> bool | None:
         """Return whether a process of this name runs; None where the phone did not list its processes."""

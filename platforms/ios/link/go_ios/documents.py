@@ -58,10 +58,8 @@ class LockdownValues(GoIosDocument):
         )
 
 
-class DeveloperMode(GoIosDocument):
-    """Answer of `ios devmode get`."""
-
-    DeveloperModeEnabled: bool
+SWITCH: Final[TypeAdapter[bool | None]] = TypeAdapter(bool | None)
+"""Answer of `ios lockdown get KEY` where it is on, off, or unknown."""
 
 
 class ListedApp(GoIosDocument):

@@ -45,7 +45,7 @@ class ContainerFiles:
             self._ask(udid, bundle, "mkdir", f"--path={folder}", doing=doing)
             output = self._call(udid, bundle, *words, doing=doing, timeout_s=timeout_s)
         if output.failure:
-            raise find_cause(self._program, udid, doing, output.failure)
+            raise find_cause(self._program, udid, doing, output)
 
     def pull(self, udid: str, bundle: str, remote: str, local: Path) -> None:
         """Copy a file from a phone. See `PhoneClient.pull`."""
@@ -56,7 +56,7 @@ class ContainerFiles:
             if MISSING in output.failure:
                 raise FileNotFoundError(f"{udid} has no file {remote} in the container of {bundle}")
             if output.failure:
-                raise find_cause(self._program, udid, doing, output.failure)
+                raise find_cause(self._program, udid, doing, output)
             arrived = folder / remote.rstrip("/").rpartition("/")[2]
             if not arrived.is_file():
                 raise EnvironmentProblem(f"{remote} in the container of {bundle} on {udid} is no file")
@@ -69,7 +69,7 @@ class ContainerFiles:
         words = ("rm", "--r", f"--path={check_remote(remote)}")
         output = self._call(udid, bundle, *words, doing=doing, timeout_s=ANSWER_S)
         if output.failure and MISSING not in output.failure:
-            raise find_cause(self._program, udid, doing, output.failure)
+            raise find_cause(self._program, udid, doing, output)
 
     def list(self, udid: str, bundle: str, folder: str) -> Sequence[str]:
         """List files below a folder. See `PhoneClient.list_files`."""
@@ -84,7 +84,7 @@ class ContainerFiles:
             if not output.stdout.strip():
                 return ()
             # otherwise a file went away while its folder was listed
-        raise find_cause(self._program, udid, doing, output.failure)
+        raise find_cause(self._program, udid, doing, output)
 
     def _call(self, udid: str, bundle: str, *words: str, doing: str, timeout_s: float) -> ProgramOutput:
         app = f"--app={check_bundle(bundle)}"
@@ -93,7 +93,7 @@ class ContainerFiles:
     def _ask(self, udid: str, bundle: str, *words: str, doing: str) -> None:
         output = self._call(udid, bundle, *words, doing=doing, timeout_s=ANSWER_S)
         if output.failure:
-            raise find_cause(self._program, udid, doing, output.failure)
+            raise find_cause(self._program, udid, doing, output)
 
 
 def parse_tree(text: str) -> tuple[str, ...]:

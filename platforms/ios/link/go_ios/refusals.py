@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from harness.core.errors import EnvironmentProblem, HarnessError
+from harness.core.errors import DeviceLost, EnvironmentProblem, HarnessError
 from platforms.ios.link.errors import PhoneNotPaired, lost_error, out_of_space_error, unpaired_error
 from platforms.ios.link.go_ios.messages import shorten
 
@@ -84,7 +84,8 @@ def _no_tunnel(phone: str, _doing: str, _text: str) -> HarnessError:
     )
 
 
-def _no_developer_services(phone: str, _doing: str, _text: str) -> HarnessError:
+def no_image_error(phone: str, _doing: str = "", _text: str = "") -> NoDeveloperServices:
+    """Return the error of a phone without the services for developers."""
     return NoDeveloperServices(
         f"{phone} has no developer image mounted", hint=f"`ios image auto --udid={phone}`, with the phone unlocked"
     )
@@ -100,8 +101,19 @@ def _not_installed(phone: str, doing: str, text: str) -> HarnessError:
 def _bad_signature(phone: str, _doing: str, text: str) -> HarnessError:
     return EnvironmentProblem(
         f"{phone} does not accept the signature of the app: {text}",
-        hint="sign it with a profile that lists this phone, and check it with `codesign --verify --deep`",
+        hint="sign it with a profile that lists this phone, and trust its developer on the phone (Settings > General > "
+        "VPN & Device Management)",
     )
+
+
+def _stale_tunnel(phone: str, doing: str, text: str) -> HarnessError:
+    return DeviceLost(
+        f"lost {phone} while {doing}: its tunnel does not answer: {text}", hint=f"`ios tunnel refresh --udid={phone}`"
+    )
+
+
+def _absent(phone: str, doing: str, _text: str) -> HarnessError:
+    return lost_error(phone, doing, "it is not connected")
 
 
 def _lost(phone: str, doing: str, text: str) -> HarnessError:
@@ -120,7 +132,7 @@ _MESSAGES: Final[tuple[tuple[re.Pattern[str], _Judge], ...]] = tuple(
     (re.compile(pattern), judge)
     for pattern, judge in (
         (r"^(failed getting device list|Device not found: \S*): dial ", _no_usbmuxd),
-        (r"Device '[^']*' not found\. Is it attached", _lost),
+        (r"Device '[^']*' not found\. Is it attached", _absent),
         (r"^Device not found: .*: Failed (getting devicelist|sending to usbmux)", _lost),
         (r"Please accept the PairingDialog", _asking),
         (r"\bPairingDialogResponsePending\b", _asking),
@@ -128,14 +140,16 @@ _MESSAGES: Final[tuple[tuple[re.Pattern[str], _Judge], ...]] = tuple(
         (r"\bPasswordProtected\b", locked_error),
         (r"^panic: Failed decoding pair record plist", _unpaired),
         (r"ReadPair failed with errorcode|\bInvalidHostID\b|\bInvalidPairRecord\b", _unpaired),
+        (r"^could not connect to RSD", _stale_tunnel),
         (r"needs an active tunnel|missing tunnel address and RSD port|tunnel not running", _no_tunnel),
-        (r"Developer Disk Image must be mounted", _no_developer_services),
+        (r"Developer Disk Image must be mounted", no_image_error),
         (r"afc error code: 18\b", _full),
         (r"isn.t enough storage|No space left on device", _full),
         (r": no space left on device", _full_here),  # in Go's words: a file of this machine
-        (r"your app is not properly signed for this device", _bad_signature),
+        (r"your app is not properly signed for this device|FBSOpenApplicationErrorDomain error 3\b", _bad_signature),
+        (r"FBSOpenApplicationErrorDomain error 7\b", locked_error),
         (r"\b(Application|Installation)LookupFailed\b|Did not find test app for", _not_installed),
-        (r"is unknown to FrontBoard", _not_installed),
+        (r"is unknown to FrontBoard|FBSOpenApplicationErrorDomain error 4\b", _not_installed),
         (r"\bEOF\b|connection reset by peer|broken pipe|connection refused|use of closed network connection", _lost),
         (r"Failed connecting to (service|Lockdown)\W", _lost),
         (r"incorrect size: \d+ expected|wrong payload length|Only \d+ bytes received", _lost),

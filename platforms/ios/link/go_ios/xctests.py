@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -46,7 +47,7 @@ def run_tests(program: GoIosProgram, udid: str, start: XCTestStart) -> XCTestEnd
         return XCTestEnd(log, timed_out=True)
     problem = output.failure or _read_problem(output)
     if problem and not log and (output.failure or recognise_failure(udid, doing, problem)):
-        raise find_cause(program, udid, doing, problem)
+        raise find_cause(program, udid, doing, replace(output, failure=problem))
     suites = None if output.failure else parse_answer(SUITES, output.stdout, doing)
     tests = [test for suite in suites or () for test in suite.TestCases or ()]
     return XCTestEnd(

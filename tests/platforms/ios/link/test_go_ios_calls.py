@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import DeviceLost, EnvironmentProblem
-from platforms.ios.link.client import Battery, CrashReport, InstalledApp, PhoneProperties, XCTestEnd, XCTestStart
+from platforms.ios.link.client import (
+    Battery,
+    CrashReport,
+    InstalledApp,
+    Launch,
+    PhoneProperties,
+    XCTestEnd,
+    XCTestStart,
+)
 from platforms.ios.link.errors import PhoneNotPaired
 from platforms.ios.link.go_ios.client import GoIos
 from platforms.ios.link.go_ios.crash_reports import pattern_of, process_of
@@ -17,7 +25,10 @@ from tests.processes import wait_until
 
 UDID = "00008110-001A2B3C4D5E6F70"
 BUNDLE = "org.example.Runner"
-UNPAIRED = panicked("Failed decoding pair record plist ")
+UNPAIRED = failed(
+    "failed getting lockdown values",
+    "could not retrieve PairRecord with error: ReadPair failed with errorcode '2', is the device paired?",
+)
 NIL = panicked("runtime error: invalid memory address or nil pointer dereference\n[signal SIGSEGV: ...]")
 VALUES = {
     "ActivationState": "Activated",
@@ -44,7 +55,7 @@ def values(**changes: object) -> Answer:
 
 
 def test_properties_are_those_of_lockdown(tmp_path: Path) -> None:
-    client, _ = program(tmp_path, {"lockdown get": values(), "devmode get": Answer('{"DeveloperModeEnabled":true}\n')})
+    client, _ = program(tmp_path, {"lockdown get": values(), "lockdown get DeveloperModeStatus": Answer("true\n")})
     assert client.read_properties(UDID) == PhoneProperties(
         udid=UDID,
         name="Ann's \u001b[31m iPhone",
@@ -57,11 +68,13 @@ def test_properties_are_those_of_lockdown(tmp_path: Path) -> None:
     )
 
 
-def test_before_ios_16_there_is_no_developer_mode_to_ask_for(tmp_path: Path) -> None:
-    client, written = program(tmp_path, {"lockdown get": values(ProductVersion="15.8", DeviceClass="iPad")})
-    properties = client.read_properties(UDID)
+def test_before_ios_16_there_is_no_developer_mode(tmp_path: Path) -> None:
+    answers = {
+        "lockdown get": values(ProductVersion="15.8", DeviceClass="iPad"),
+        "lockdown get DeveloperModeStatus": Answer("null\n"),
+    }
+    properties = program(tmp_path, answers)[0].read_properties(UDID)
     assert (properties.developer_mode, properties.system) == (None, "iPadOS")
-    assert len(written.calls) == 1
 
 
 def test_a_phone_without_a_version_is_refused(tmp_path: Path) -> None:
@@ -118,24 +131,56 @@ NO_IMAGE = failed(
 )
 
 
+NEEDS_TUNNEL = (
+    'instruments service "com.apple.instruments.dtservicehub" unavailable on X: this device runs iOS 18.5.0 and needs '
+    "an active tunnel — run `ios tunnel start` (cause: dial tcp [fd00::1]:0: connect: connection refused)"
+)
+NO_TUNNEL = Answer(
+    stderr=log_line("WARN", "failed to get tunnel info", udid=UDID)
+    + "\n"
+    + log_line("ERROR", "processcontrol failed", err=NEEDS_TUNNEL)
+    + "\n",
+    exit_code=1,
+)
+
+
 @pytest.mark.parametrize(
-    ("version", "mode", "words"),
+    ("answer", "mode", "words"),
     [
-        ("16.7.10", "true", "no developer image mounted"),
-        ("16.7.10", "false", "developer mode of .* is off"),
-        ("15.8", "false", "no developer image mounted"),
+        (NO_IMAGE, "true", "no developer image mounted"),
+        (NO_IMAGE, "null", "no developer image mounted"),
+        (NO_IMAGE, "false", "developer mode of .* is off"),
+        (NO_TUNNEL, "false", "needs a tunnel"),
+        (failed("processcontrol failed", NEEDS_TUNNEL), "true", "no developer image mounted"),
+        (failed("processcontrol failed", NEEDS_TUNNEL), "false", "developer mode of .* is off"),
     ],
 )
-def test_developer_mode_that_is_off_is_told_from_an_image_that_is_missing(
-    tmp_path: Path, version: str, mode: str, words: str
+def test_the_three_reasons_for_no_developer_services_are_told_apart(
+    tmp_path: Path, answer: Answer, mode: str, words: str
 ) -> None:
-    answers = {
-        "ps": NO_IMAGE,
-        "lockdown get": values(ProductVersion=version),
-        "devmode get": Answer(f'{{"DeveloperModeEnabled":{mode}}}'),
-    }
+    answers = {"ps": answer, "lockdown get DeveloperModeStatus": Answer(mode)}
     with pytest.raises(EnvironmentProblem, match=words):
         program(tmp_path, answers)[0].is_running(UDID, "Runner")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [(3, "does not accept the signature"), (4, "does not have this app"), (7, "is locked"), (1, "go-ios failed")],
+)
+def test_a_start_that_the_phone_refuses_is_explained(tmp_path: Path, code: int, words: str) -> None:
+    error = (
+        f"Failed starting process: {BUNDLE}, msg:The operation couldn’t be completed. (FBSOpenApplicationErrorDomain "  # noqa: RUF001
+        f"error {code}.) : Failed to launch process with bundle identifier '{BUNDLE}' (Error code: 2, Domain: "
+        "com.apple.dt.deviceprocesscontrolservice)"
+    )
+    with pytest.raises(EnvironmentProblem, match=words):
+        program(tmp_path, {"launch": failed("launch app command failed", error)})[0].launch(UDID, Launch(BUNDLE))
+
+
+def test_a_tunnel_that_ended_is_a_lost_phone(tmp_path: Path) -> None:
+    refused = failed("could not connect to RSD, host fd00::1, port 58783", "dial tcp: connect: connection refused")
+    with pytest.raises(DeviceLost, match="tunnel does not answer"):
+        program(tmp_path, {"ps": refused})[0].is_running(UDID, "Runner")
 
 
 APPS = [

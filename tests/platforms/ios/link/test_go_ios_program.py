@@ -99,13 +99,7 @@ FAILURES = [
         "is locked",
     ),
     (
-        failed(
-            "processcontrol failed",
-            'instruments service "com.apple.instruments.remoteserver.DVTSecureSocketProxy" unavailable on X: this '
-            "device runs iOS 18.5.0 and needs an active tunnel — run `ios tunnel start` (cause: Could not start "
-            "service:com.apple.instruments.remoteserver.DVTSecureSocketProxy with reason:'InvalidService'. Have you "
-            "mounted the Developer Image?)",
-        ),
+        failed("fsync: x", "ConnectToShimService: Cannot connect to X, missing tunnel address and RSD port.  To start"),
         EnvironmentProblem,
         "ios tunnel start --userspace",
     ),

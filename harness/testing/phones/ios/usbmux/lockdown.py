@@ -21,7 +21,7 @@ _WITHOUT_SESSION: Final = frozenset(
     {"DeviceName", "DevicePublicKey", "ProductType", "ProductVersion", "UniqueDeviceID", "WiFiAddress"}
 )
 """Values that a computer reads before it is trusted."""
-_BATTERY: Final = "com.apple.mobile.battery"
+_FIRST_WITH_DEVELOPER_MODE: Final = 16
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class _Lockdown:
 
     def read_value(self, request: dict[str, object]) -> dict[str, object]:
         key, domain = str(request.get("Key", "")), str(request.get("Domain", ""))
-        values = battery_values(self.phone) if domain == _BATTERY else {} if domain else device_values(self.phone)
+        values = domain_values(self.phone, domain)
         if not self.session:
             if domain or (key and key in values and key not in _WITHOUT_SESSION):
                 return {"Key": key, "Error": "GetProhibited"}
@@ -144,6 +144,19 @@ def refuse_service(phone: StandInIPhone, name: str) -> str:
     if phone.conditions.locked:
         return "PasswordProtected"
     return ""
+
+
+def domain_values(phone: StandInIPhone, domain: str) -> dict[str, object]:
+    """Return the values of lockdown in a domain; empty for one that the phone does not have."""
+    match domain:
+        case "":
+            return device_values(phone)
+        case "com.apple.mobile.battery":
+            return battery_values(phone)
+        case "com.apple.security.mac.amfi" if int(phone.model.version.partition(".")[0]) >= _FIRST_WITH_DEVELOPER_MODE:
+            return {"DeveloperModeStatus": phone.conditions.developer_mode}
+        case _:
+            return {}
 
 
 def device_values(phone: StandInIPhone) -> dict[str, object]:
