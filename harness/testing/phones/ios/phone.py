@@ -20,6 +20,8 @@ from harness.testing.phones.ios.usbmux.connection import Cable
 from harness.testing.phones.ios.usbmux.pairing import Pairings
 from harness.testing.phones.ios.usbmux.ports import ServicePorts
 
+BOOT_S: Final = 0.5
+"""Seconds for which a phone that restarts is away."""
 _PROGRAM_STARTS: Final = (b"\x7fELF", b"#!", b"\xcf\xfa\xed\xfe")
 """First bytes of files that are programs: the protocol of installation carries no modes."""
 _BUNDLE_CHARACTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_")
@@ -133,6 +135,7 @@ class StandInIPhone:
         log: Lines of its system log.
         cable: Its connections, and the faults of the cable.
         ports: Ports of services that lockdown started.
+        restarts: How often it restarted.
     """
 
     model: PhoneModel
@@ -143,6 +146,7 @@ class StandInIPhone:
     log: list[str] = field(default_factory=list)
     cable: Cable = field(init=False)
     ports: ServicePorts = field(default_factory=ServicePorts)
+    restarts: int = 0
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
@@ -224,11 +228,18 @@ class StandInIPhone:
         if battery_c is not None:
             self.conditions.battery_c = battery_c
 
-    def restart(self) -> None:
-        """End every connection, as a restart does; it is there again at once, and unlocked."""
+    def restart(self, boot_s: float = BOOT_S) -> None:
+        """Restart it: it is away for some time, and then plugged in again."""
         self.ports.close()
-        self.cable.drop_connections()
+        self.unplug()
+        booting = threading.Timer(boot_s, self._boot)
+        booting.daemon = True
+        booting.start()
+
+    def _boot(self) -> None:
+        self.restarts += 1
         self.write_log("kernel", 0, "system boot")
+        self.plug()
 
     def mend(self) -> None:
         """Undo every fault: it is plugged in, trusted, unlocked, cool, with room. Apps and files stay."""
@@ -288,16 +299,25 @@ class StandInIPhone:
         staging = self.new_staging_folder()
         try:
             with zipfile.ZipFile(ipa) as archive:
-                self.take_room(sum(entry.file_size for entry in archive.infolist()))
-                archive.extractall(staging)
+                for entry in archive.infolist():
+                    self.take_room(entry.file_size)
+                    archive.extract(entry, staging)
         except zipfile.BadZipFile as error:
-            shutil.rmtree(staging)
+            self.remove_staging_folder(staging)
             raise InvalidPackage(f"{ipa.name} is no zip file") from error
+        except OSError:
+            self.remove_staging_folder(staging)
+            raise
         return self.adopt(staging)
 
     def new_staging_folder(self) -> Path:
         """Return a new folder in which a package is unpacked, for `adopt`."""
         return Path(tempfile.mkdtemp(dir=self.folder / "staging"))
+
+    def remove_staging_folder(self, staging: Path) -> None:
+        """Remove such a folder with everything in it; no error if `adopt` did."""
+        if staging.exists():
+            self._remove(staging)
 
     def adopt(self, staging: Path) -> StandInApp:
         """Install the package that was unpacked in a folder, which is removed.
@@ -321,7 +341,7 @@ class StandInIPhone:
                 if older is not None:
                     self._remove(older.folder.parent)
         finally:
-            shutil.rmtree(staging, ignore_errors=True)
+            self.remove_staging_folder(staging)
         self.write_log("installd", 41, f"installed {bundle}")
         return app
 

@@ -5,6 +5,8 @@ import json
 import socket
 import struct
 
+import pytest
+
 from harness.testing.phones.ios.lab import IPhoneLab
 from harness.testing.phones.ios.phone import StandInIPhone
 from tests.iphones import GoIosCaller
@@ -35,6 +37,7 @@ def test_a_new_pairing_replaces_that_of_before(ios: GoIosCaller, iphones: IPhone
     assert json.loads(ios.succeed("apps")) == []
 
 
+@pytest.mark.slow
 def test_a_phone_that_forgot_this_computer_refuses_a_session(ios: GoIosCaller, iphone: StandInIPhone) -> None:
     ios.succeed("info")
     iphone.distrust()
@@ -42,6 +45,7 @@ def test_a_phone_that_forgot_this_computer_refuses_a_session(ios: GoIosCaller, i
     assert "UserDeniedPairing" in ios.fail("pair")
 
 
+@pytest.mark.slow
 def test_a_question_of_trust_without_an_answer_is_told(ios: GoIosCaller, iphone: StandInIPhone) -> None:
     iphone.leave_unanswered()
     assert "accept the PairingDialog" in ios.fail("pair")
@@ -58,6 +62,7 @@ def test_a_computer_that_was_never_paired_has_no_record(
     assert "is the device paired?" in ios.fail("info")
 
 
+@pytest.mark.slow
 def test_a_locked_phone_is_not_paired_and_starts_no_service(ios: GoIosCaller, iphone: StandInIPhone) -> None:
     ios.succeed("info")
     iphone.lock()

@@ -16,6 +16,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from harness.testing.phones.ios.usbmux.connection import ConnectionEnded, parse_plist
+
 if TYPE_CHECKING:
     from harness.testing.phones.ios.phone import StandInIPhone
 
@@ -125,9 +127,8 @@ class Computer:
             self._records.pop(udid, None)
 
     def pair(self, phone: StandInIPhone) -> None:
-        """Pair with a phone whose user trusts this computer, as usbmuxd does when a phone is plugged in."""
-        conditions = phone.conditions
-        if conditions.trusted is not True or self.read_record(phone.model.udid) is not None or conditions.locked:
+        """Pair with a phone whose user trusts this computer, as usbmuxd does by itself; nothing if they are paired."""
+        if phone.conditions.trusted is not True or phone.conditions.locked or self._is_paired(phone):
             return
         root_key, root = self._root
         host_key, host = self._host
@@ -145,6 +146,15 @@ class Computer:
             "WiFiMACAddress": phone.wifi_address,
         }
         self.save_record(phone.model.udid, plistlib.dumps(record))
+
+    def _is_paired(self, phone: StandInIPhone) -> bool:
+        content = self.read_record(phone.model.udid)
+        if content is None:
+            return False
+        try:
+            return phone.pairings.includes(str(parse_plist(content).get("HostID")))
+        except ConnectionEnded:
+            return False  # a client saved something else
 
     @cached_property
     def _root(self) -> tuple[rsa.RSAPrivateKey, x509.Certificate]:

@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from harness.testing.phones.ios.services import installation
+from harness.testing.phones.ios.services import (
+    afc,
+    developer_images,
+    diagnostics,
+    installation,
+    system_log,
+    zip_conduit,
+)
 from harness.testing.phones.ios.usbmux.connection import ServiceConnection
 
 if TYPE_CHECKING:
@@ -32,6 +39,14 @@ class ServiceEntry:
 
 
 SERVICES: Final[Mapping[str, ServiceEntry]] = {
+    "com.apple.afc": ServiceEntry(afc.serve_media),
+    "com.apple.crashreportcopymobile": ServiceEntry(afc.serve_crash_reports),
+    "com.apple.crashreportmover": ServiceEntry(afc.serve_crash_report_mover),
+    "com.apple.mobile.diagnostics_relay": ServiceEntry(diagnostics.serve),
+    "com.apple.mobile.house_arrest": ServiceEntry(afc.serve_container),
     "com.apple.mobile.installation_proxy": ServiceEntry(installation.serve_proxy),
+    "com.apple.mobile.mobile_image_mounter": ServiceEntry(developer_images.serve),
+    "com.apple.streaming_zip_conduit": ServiceEntry(zip_conduit.serve),
+    "com.apple.syslog_relay": ServiceEntry(system_log.serve),
 }
 """Services by the names that clients ask lockdown for."""
