@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Self
+from typing import Self
 
-from harness import shell
-from harness.core.errors import EnvironmentProblem, UsageError
+from harness.core.errors import UsageError
 from harness.core.note import Note
 from harness.core.protocols import Progress
 from platforms.android.state.state import PhoneState
 from platforms.phone_options import PhoneOptions
+from platforms.readiness import (
+    COOLING,
+    HYSTERESIS_C,
+    POLL_S,
+    Obstacle,
+    charge_obstacle,
+    not_ready_error,
+    wait_until_ready,
+)
 
-_COOLING = "take it out of its case and the sun, put a fan on it, or give it more time (--cool-timeout)"
-_CHARGING = "charge it"
 _RESET_BATTERY = "`adb shell dumpsys battery reset` lets it read its battery again"
 
 
@@ -65,8 +70,8 @@ class ReadinessLimits:
     skin_c: float = 38.0
     set_skin_c: float | None = None
     battery_c: float = 40.0
-    hysteresis_c: float = 2.0
-    poll_s: float = 5.0
+    hysteresis_c: float = HYSTERESIS_C
+    poll_s: float = POLL_S
     overridden: frozenset[Condition] = frozenset()
 
     @classmethod
@@ -84,22 +89,6 @@ class ReadinessLimits:
             battery_c=options.max_battery_temperature,
             overridden=Condition.parse(options.override),
         )
-
-
-class Obstacle(NamedTuple):
-    """A reason why a phone is not ready.
-
-    Attributes:
-        condition: The condition that is not met.
-        text: The value and its limit.
-        remedy: What a person can do.
-        passes: Whether it passes by itself.
-    """
-
-    condition: Condition
-    text: str
-    remedy: str
-    passes: bool = True
 
 
 class ReadinessGate:
@@ -136,24 +125,20 @@ class ReadinessGate:
             DeviceLost: The phone became unreachable.
             Interrupted: The harness is being stopped.
         """
-        state = read()
-        self._show_unreadable(state)
-        if obstacles := tuple(obstacles_in(state, self._limits)):
-            self._wait(obstacles, read)
+        self._show_unreadable(state := read())
+        states = [state]
 
-    def _wait(self, obstacles: tuple[Obstacle, ...], read: Callable[[], PhoneState]) -> None:
-        started = time.monotonic()
-        left_s = self._limits.timeout_s
-        with self._progress.task(f"{self._name}: waiting, {_texts(obstacles)}", self._limits.timeout_s) as task:
-            while obstacles:
-                if left_s <= 0 or not all(obstacle.passes for obstacle in obstacles):
-                    raise _not_ready(self._name, obstacles, time.monotonic() - started)
-                shell.pause(min(self._limits.poll_s, left_s))
-                left_s = started + self._limits.timeout_s - time.monotonic()
-                obstacles = tuple(obstacles_in(read(), self._limits, self._limits.hysteresis_c))
-                if obstacles:
-                    waited_s = self._limits.timeout_s - max(0.0, left_s)
-                    task.update(completed=waited_s, text=f"{self._name}: waiting, {_texts(obstacles)}")
+        def find(margin_c: float) -> tuple[Obstacle, ...]:
+            return tuple(obstacles_in(states.pop() if states else read(), self._limits, margin_c))
+
+        wait_until_ready(
+            self._name,
+            find,
+            self._progress,
+            timeout_s=self._limits.timeout_s,
+            poll_s=self._limits.poll_s,
+            hysteresis_c=self._limits.hysteresis_c,
+        )
 
     def _show_unreadable(self, state: PhoneState) -> None:
         unreadable = frozenset(describe_unreadable(state))
@@ -169,7 +154,7 @@ def check_without_waiting(name: str, state: PhoneState, limits: ReadinessLimits)
         EnvironmentProblem: Something does.
     """
     if lasting := tuple(obstacle for obstacle in obstacles_in(state, limits) if not obstacle.passes):
-        raise _not_ready(name, lasting, 0.0)
+        raise not_ready_error(name, lasting)
 
 
 def obstacles_in(state: PhoneState, limits: ReadinessLimits, margin_c: float = 0.0) -> Iterator[Obstacle]:
@@ -204,15 +189,22 @@ def describe_overridden(state: PhoneState, limits: ReadinessLimits) -> Note | No
 def _find_obstacles(state: PhoneState, limits: ReadinessLimits, margin_c: float) -> Iterator[Obstacle]:
     status = state.device.thermal_status
     if status:
-        yield Obstacle(Condition.THERMAL_STATUS, f"thermal status {status}, must be 0", _COOLING)
+        yield Obstacle(Condition.THERMAL_STATUS, f"thermal status {status}, must be 0", COOLING)
     for sensor, celsius, limit_c in _temperatures(state, limits):
         if celsius >= limit_c - margin_c:
             yield Obstacle(
                 Condition.TEMPERATURE,
                 f"{sensor} at {celsius:.1f} °C, must be below {limit_c - margin_c:.1f} °C",
-                _COOLING,
+                COOLING,
             )
-    yield from _charge(state, limits)
+    charge = charge_obstacle(
+        state.device.battery_percent,
+        plugged=bool(state.device.plugged),
+        battery_percent=limits.battery_percent,
+        plugged_percent=limits.plugged_percent,
+    )
+    if charge is not None:
+        yield charge
 
 
 def describe_unreadable(state: PhoneState) -> Iterator[str]:
@@ -234,25 +226,3 @@ def _temperatures(state: PhoneState, limits: ReadinessLimits) -> Iterator[tuple[
         yield f"skin sensor {skin.name}", skin.celsius, own_c if limits.set_skin_c is None else limits.set_skin_c
     if not state.skins and state.battery_c is not None:
         yield "battery", state.battery_c, limits.battery_c
-
-
-def _charge(state: PhoneState, limits: ReadinessLimits) -> Iterator[Obstacle]:
-    percent, plugged = state.device.battery_percent, bool(state.device.plugged)
-    least = limits.plugged_percent if plugged else limits.battery_percent
-    if percent is not None and percent < least:
-        text = f"battery at {percent:.0f} %, must be at least {least:.0f} %"
-        yield Obstacle(
-            Condition.BATTERY, text + (" while it charges" if plugged else " on battery"), _CHARGING, passes=plugged
-        )
-
-
-def _not_ready(name: str, obstacles: tuple[Obstacle, ...], waited_s: float) -> EnvironmentProblem:
-    after = f" after {waited_s:.0f} s" if waited_s >= 1 else ""
-    remedies = dict.fromkeys(obstacle.remedy for obstacle in obstacles)
-    return EnvironmentProblem(
-        f"{name} is not ready to be measured on{after}: {_texts(obstacles)}", hint="; ".join(remedies)
-    )
-
-
-def _texts(obstacles: tuple[Obstacle, ...]) -> str:
-    return "; ".join(obstacle.text for obstacle in obstacles)
