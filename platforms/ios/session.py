@@ -1,0 +1,330 @@
+"""Session on a locked iPhone: packages that are installed, files in containers, launches of apps, state."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import signal
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from harness.core.command import Command, Completed
+from harness.core.device import Device, DeviceState
+from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
+from harness.core.note import Note
+from harness.core.protocols import Progress, Staged
+from platforms.ios.apps.builds import InstalledBuilds, PackagedApp
+from platforms.ios.apps.launching import AppEnd, AppStart, AppStarter
+from platforms.ios.apps.other_apps import run_other_app
+from platforms.ios.apps.protocol import AppResult
+from platforms.ios.files.container import Container, StagedFile
+from platforms.ios.link.client import PhoneClient
+from platforms.ios.state.phone_state import StateReader
+from platforms.ios.state.readiness import IPhoneLimits, note_overridden, wait_for_phone
+
+_PROBE: Final = ("--version",)
+"""Arguments of a launch that only tells the state of the phone and which build is installed."""
+_PROBE_S: Final = 60.0
+_NO_ENERGY: Final = "iPhones tell computers nothing of their energy"
+
+
+@dataclass(frozen=True, slots=True)
+class IPhone:
+    """An iPhone that a session uses.
+
+    Attributes:
+        client: Reaches it.
+        device: Its description.
+        folder: Our folder in each container.
+        runner: Bundle identifier of the runner app that starts what is no package; None without one.
+        limits: Limits within which it is ready.
+        progress: Shows what is waited for.
+    """
+
+    client: PhoneClient
+    device: Device
+    folder: str
+    runner: str | None
+    limits: IPhoneLimits
+    progress: Progress
+
+
+class IosSession:
+    """A session on an iPhone (`Session`, `Gated`, `Reconnectable` and `Releasing` of the protocols).
+
+    Args:
+        phone: The phone, locked.
+        wait_for_return: Waits for it after it was lost.
+    """
+
+    def __init__(self, phone: IPhone, wait_for_return: Callable[[], None]) -> None:
+        self.device = phone.device
+        self._phone = phone
+        self._client = phone.client
+        self._udid = phone.device.identity
+        self._wait_for_return = wait_for_return
+        self._last: Container | None = None
+        self._begin()
+
+    def stage(self, files: Mapping[str, Path], programs: Mapping[str, Path]) -> Staged:
+        """Push files, and install packages whose build is not there. A folder is fresh: nothing of it exists before.
+
+        Raises:
+            OutOfSpace: The phone has no room.
+            BenchmarkFailed: A package is none.
+            BenchmarkUnsupported: A program is no package, and no runner app was named that could start it.
+            DeviceLost: The phone became unreachable.
+            EnvironmentProblem: A package cannot be installed.
+        """
+        folder = f"{self._session}/{len(self._staged)}"
+        paths: dict[str, str] = {}
+        staged = [StagedFile(path, f"{folder}/{name}") for name, path in files.items()]
+        for name, path in programs.items():
+            if path.suffix == ".ipa":
+                app = self._builds.add(path)
+                paths[name] = app.path
+                self._open_container(app.bundle)
+            else:
+                paths[name] = f"{folder}/programs/{name}/{path.name}"
+                staged.append(StagedFile(path, paths[name]))
+        self._staged[folder] = tuple(staged)
+        if self._phone.runner is not None:
+            self._open_container(self._phone.runner)
+        for app in self._builds.apps_of(paths.values()):
+            self._install(app)
+        for container in self._containers.values():
+            container.add(staged)
+        return Staged(folder, {name: f"{folder}/{name}" for name in files}, paths)
+
+    def run(self, command: Command) -> Completed:
+        """Run an app to its end. What it wrote comes from files in its container, and how it ended from its result.
+
+        Raises:
+            BenchmarkFailed: Another build ran than the one that was given, or the app could not use its files.
+            BenchmarkUnsupported: Something is requested that no app can have.
+            DeviceLost: The phone became unreachable, or does not answer.
+            EnvironmentProblem: The phone refuses.
+        """
+        if command.cpus:
+            raise BenchmarkUnsupported("iOS pins programs to no CPUs", hint="leave out --cpus")
+        if command.app is not None:
+            container = self._open_container(command.app.package)
+            container.add([file for files in self._staged.values() for file in files])
+            self._last = container
+            return run_other_app(self._client, self._udid, command, command.app)
+        app, arguments = self._resolve(command)
+        self._install(app)
+        container = self._open_container(app.bundle)
+        container.add([file for files in self._staged.values() for file in files])
+        end = self._run_checked(app, container, command, arguments)
+        self._last = container
+        if end.result is not None:
+            self._states.add(end.result.after)
+        self._states.forget_battery()
+        return self._completed(replace(command, argv=(app.path, *arguments)), end)
+
+    def pull(self, remote: str, local: Path) -> None:
+        """Fetch a file from the container of the app that ran last, then remove it there.
+
+        Raises:
+            FileNotFoundError: There is no such file.
+            DeviceLost: The phone became unreachable.
+        """
+        parts = PurePosixPath(remote).parts
+        if self._last is None or not parts or parts[0] == "/" or ".." in parts:
+            raise FileNotFoundError(f"{self.device.name} has no file {remote} in the container of an app that ran")
+        local.parent.mkdir(parents=True, exist_ok=True)
+        self._client.pull(self._udid, self._last.bundle, remote, local)
+        self._client.remove(self._udid, self._last.bundle, remote)
+
+    def release(self, staged: Staged, names: Collection[str]) -> None:
+        """Remove a folder, and the contents of named files of it.
+
+        Raises:
+            DeviceLost: The phone became unreachable.
+        """
+        files = self._staged.get(staged.folder, ())
+        self._staged[staged.folder] = ()
+        for container in self._containers.values():
+            container.forget(staged.folder, [staged.files[name] for name in names], [file.path for file in files])
+
+    def state(self) -> DeviceState:
+        """Return the state of its battery now, and of its heat and screen as the last app saw them."""
+        state = self._states.read()
+        ignored = "thermal-status" in self._phone.limits.overridden
+        return state.model_copy(update={"thermal_status_ignored": True}) if ignored else state
+
+    def wait_until_ready(self) -> None:
+        """Wait until it is cool and charged. An app is started to tell, where the last launch saw it hot.
+
+        Raises:
+            EnvironmentProblem: It is not ready in time.
+            DeviceLost: It became unreachable.
+        """
+        is_first = True
+
+        def read() -> DeviceState:
+            nonlocal is_first
+            state = self._states.read()
+            if (not is_first or self._states.is_unknown) and (app := self._builds.some_app()) is not None:
+                self._probe(app)
+                state = self._states.read()
+            is_first = False
+            return state
+
+        wait_for_phone(self.device.kind or self.device.name, read, self._phone.limits, self._phone.progress)
+
+    def reconnect(self) -> None:
+        """Wait for its return, and begin anew."""
+        self._wait_for_return()
+        self._begin()
+
+    def close(self) -> None:
+        """End our apps, and remove what the session left; contents and apps stay. Never raises for a lost phone."""
+        for container in self._containers.values():
+            with contextlib.suppress(EnvironmentProblem):
+                self._client.kill(self._udid, container.bundle)
+                container.close()
+
+    def _begin(self) -> None:
+        self._session = f"{self._phone.folder}/sessions/{secrets.token_hex(6)}"
+        self._staged: dict[str, tuple[StagedFile, ...]] = {}
+        self._containers: dict[str, Container] = {}
+        self._last = None
+        self._launches = 0
+        self._logs_next = False
+        self._states = StateReader(self._client, self._udid)
+        self._starter = AppStarter(self._client, self._udid)
+        self._builds = InstalledBuilds(self._client, self._udid)
+
+    def _resolve(self, command: Command) -> tuple[PackagedApp, tuple[str, ...]]:
+        """Return the app that a command starts, and its arguments."""
+        app = self._builds.find(command.argv[0])
+        if app is not None:
+            return app, command.argv[1:]
+        if self._phone.runner is None:
+            raise BenchmarkUnsupported(
+                f"iOS starts apps only, and {command.argv[0]} is none",
+                hint="give the .ipa of a runner app (--program runner.ipa), or name an installed one (--ios-app)",
+            )
+        return self._builds.installed_app(self._phone.runner), command.argv
+
+    def _install(self, app: PackagedApp) -> None:
+        """Install a package, unless that very build is installed: the app that is there says so itself."""
+        if app.package is None or self._builds.is_current(app):
+            return
+        if self._builds.may_be_current(app):
+            self._open_container(app.bundle)
+            self._probe(app)
+            if self._builds.is_current(app):
+                return
+        self._builds.install(app)
+
+    def _open_container(self, bundle: str) -> Container:
+        if bundle not in self._containers:
+            container = Container(self._client, self._udid, bundle, self._phone.folder, self._session)
+            self._containers[bundle] = container
+        return self._containers[bundle]
+
+    def _probe(self, app: PackagedApp) -> None:
+        """Start an app to learn which build it is, and the state of the phone; an app that says nothing is no error."""
+        with contextlib.suppress(BenchmarkFailed):
+            end = self._start(app, None, Command(_PROBE, timeout_s=_PROBE_S), _PROBE)
+            if end.result is not None:
+                self._builds.note(app, end.result.executable_sha256)
+                self._states.add(end.result.after)
+
+    def _start(self, app: PackagedApp, links: str | None, command: Command, arguments: tuple[str, ...]) -> AppEnd:
+        self._launches += 1
+        start = AppStart(
+            bundle=app.bundle,
+            process=app.executable,
+            arguments=arguments,
+            env=dict(command.env),
+            timeout_s=command.timeout_s,
+            result=f"{self._session}/results/{self._launches}.json",
+            links=links,
+            mark=secrets.token_hex(12),
+        )
+        return self._starter.run(start)
+
+    def _run_checked(
+        self, app: PackagedApp, container: Container, command: Command, arguments: tuple[str, ...]
+    ) -> AppEnd:
+        """Run an app; once more where files were incomplete, or where another build was installed."""
+        for is_last in (False, True):
+            with self._logging(app.executable) as log:
+                end = self._start(app, container.links_path, command, arguments)
+            self._logs_next = end.result is None
+            if end.result is None:
+                return replace(end, stderr="".join(log) + end.stderr)
+            if end.result.incomplete and not is_last and container.repair(end.result.incomplete):
+                continue
+            if end.result.problem or end.result.exit_code is None:
+                reason = end.result.problem or "it says neither an exit status nor why there is none"
+                raise BenchmarkFailed(f"{app.bundle} did not run on {self.device.name}: {reason}")
+            self._builds.note(app, end.result.executable_sha256)
+            if app.package is None or self._builds.is_current(app):
+                return end
+            if not is_last:
+                self._builds.install(app)
+        raise self._builds.wrong_build_error(app)
+
+    @contextlib.contextmanager
+    def _logging(self, process: str) -> Iterator[list[str]]:
+        """Read the system log meanwhile, where the last launch left no result: reading disturbs the phone.
+
+        Yields the lines of the process, which are there when the context has ended.
+        """
+        lines: list[str] = []
+        if not self._logs_next:
+            yield lines
+            return
+        with self._client.open_log(self._udid) as log:
+            yield lines
+            lines.extend(f"{line}\n" for line in log.lines(process))
+
+    def _completed(self, command: Command, end: AppEnd) -> Completed:
+        result = end.result
+        unavailable = _NO_ENERGY if command.energy else None
+        if result is not None:
+            return Completed(
+                command=command,
+                exit_code=result.exit_code,
+                stdout=end.stdout,
+                stderr=end.stderr,
+                wall_s=result.wall_s,
+                cpu_s=result.cpu_s,
+                peak_memory_bytes=result.peak_memory_bytes,
+                energy_unavailable=unavailable,
+                notes=tuple(self._notes(result)),
+            )
+        number = end.crash.signal if end.crash is not None else None
+        told = f"{end.crash.text}\n" if end.crash is not None else ""
+        if not told and not end.timed_out:
+            told = "it left neither a result nor a crash report: iOS ends apps for memory, or in the background\n"
+        return Completed(
+            command=command,
+            exit_code=None if end.timed_out or number is not None else 1,
+            signal=int(signal.SIGKILL) if end.timed_out else number,
+            timed_out=end.timed_out,
+            stdout=end.stdout,
+            stderr=told + end.stderr,
+            wall_s=end.wall_s,
+            energy_unavailable=unavailable,
+        )
+
+    def _notes(self, result: AppResult) -> Iterator[Note]:
+        """Yield what a reader of a launch's numbers must know of the phone."""
+        if (overridden := note_overridden(self._states.read(), self._phone.limits)) is not None:
+            yield overridden
+        if result.foreground is False:
+            yield Note(
+                code="background",
+                message="the app was not in the foreground all the time: iOS slows apps down that nobody sees",
+                hint="leave the phone unlocked and alone while it is measured; switch notifications off",
+                trust=False,
+            )
+        yield from self._builds.notes()
