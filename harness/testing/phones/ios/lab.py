@@ -12,6 +12,9 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from harness.testing.phones.ios.phone import PhoneModel, StandInIPhone
+from harness.testing.phones.ios.remote.services import list_services
+from harness.testing.phones.ios.remote.tunnel_api import TunnelApi, start_tunnels
+from harness.testing.phones.ios.remote.tunnels import has_tunnel
 from harness.testing.phones.ios.usbmux.daemon import UsbMuxDaemon
 from harness.testing.phones.ios.usbmux.pairing import Computer, Pairings, make_key
 
@@ -24,13 +27,18 @@ class IPhoneLab:
         phones: The phones.
         usbmuxd: `127.0.0.1:PORT` of their usbmuxd.
         computer: Pair records of this machine with them.
-        tunnel: `127.0.0.1:PORT` of the tunnels to phones with iOS 17 and later; None without any.
+        tunnels: Tunnels to phones with iOS 17 and later; None for older ones.
     """
 
     phones: Sequence[StandInIPhone]
     usbmuxd: str
     computer: Computer
-    tunnel: str | None = None
+    tunnels: TunnelApi | None = None
+
+    @property
+    def tunnel(self) -> str | None:
+        """`127.0.0.1:PORT` at which the tunnels are looked up; None without any."""
+        return None if self.tunnels is None else self.tunnels.address
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -60,7 +68,8 @@ def start_iphones(count: int = 1, *, version: str = "16.7.10") -> Iterator[IPhon
         phones = tuple(_make_phone(folder / str(number), number, version, key) for number in range(1, count + 1))
         daemon = UsbMuxDaemon(phones, Computer())
         stack.enter_context(daemon.run())
-        yield IPhoneLab(phones, daemon.address, daemon.computer)
+        tunnels = stack.enter_context(start_tunnels(phones, list_services())) if has_tunnel(version) else None
+        yield IPhoneLab(phones, daemon.address, daemon.computer, tunnels)
 
 
 def _make_phone(folder: Path, number: int, version: str, key: rsa.RSAPrivateKey) -> StandInIPhone:

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.testing.phones import start_iphones
+from harness.testing.phones.ios.lab import IPhoneLab
+from tests.iphones import GoIosCaller, reset
+
+
+@pytest.fixture(scope="session", params=["18.5", "17.2"])
+def new_iphone_lab(request: pytest.FixtureRequest, go_ios: Path) -> Iterator[IPhoneLab]:
+    """Two phones with a tunnel: in user space, and by a network interface."""
+    with start_iphones(2, version=str(request.param)) as lab:
+        yield lab
+
+
+@pytest.fixture
+def new_ios(go_ios: Path, new_iphone_lab: IPhoneLab) -> Iterator[GoIosCaller]:
+    """The real go-ios for the first of two phones with a tunnel, without a fault, app or file of an earlier test."""
+    reset(new_iphone_lab)
+    yield GoIosCaller(go_ios, new_iphone_lab, new_iphone_lab.phones[0])
+    reset(new_iphone_lab)
