@@ -78,10 +78,13 @@ class RunningProcess:
         check_stopping()
         return found
 
-    def finish(self) -> Completed:
+    def finish(self, progress: Callable[[], object] | None = None) -> Completed:
         """Close its standard input, wait until it exits, and kill what is left of its process group.
 
         A program that wrote more than `MAX_OUTPUT_BYTES` is killed (`flooded`); the end of standard error says so.
+
+        Args:
+            progress: Returns how far it is: its time limit begins anew whenever that changes. None leaves the limit.
 
         Raises:
             Interrupted: The harness is being stopped.
@@ -90,8 +93,10 @@ class RunningProcess:
             self._process.stdin.close()
         try:
             with self._clock_running() as deadline:
+                before = None if progress is None else progress()
                 while self._read(deadline):
-                    pass
+                    if progress is not None and (now := progress()) != before:
+                        before, deadline = now, time.monotonic() + self._command.timeout_s  # noqa: PLW2901 - begins anew
                 timed_out = not self._flooded and not _wait(self._process, deadline)
         finally:
             cpu_s, peak_memory_bytes = self._end()

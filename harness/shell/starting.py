@@ -22,7 +22,11 @@ _SECRET = frozenset(
 
 
 def run(
-    command: Command, *, env: Mapping[str, str] | None = None, on_line: Callable[[str], None] | None = None
+    command: Command,
+    *,
+    env: Mapping[str, str] | None = None,
+    on_line: Callable[[str], None] | None = None,
+    progress: Callable[[], object] | None = None,
 ) -> Completed:
     """Run a program until it exits, and capture its output.
 
@@ -33,13 +37,15 @@ def run(
         command: What to start.
         env: Environment variables in addition to the command's.
         on_line: Called with each line of standard error as it arrives.
+        progress: Returns how far the program is, several times a second; the time limit begins anew whenever that
+            changes, so that it is the time without progress. None leaves the limit.
 
     Raises:
         EnvironmentProblem: The program cannot be started at all.
         Interrupted: The harness is being stopped.
     """
     with _running(command, env or {}, subprocess.DEVNULL, on_line) as running:
-        return running.finish()
+        return running.finish(progress)
 
 
 @contextlib.contextmanager

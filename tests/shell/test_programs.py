@@ -199,3 +199,19 @@ def test_a_small_tool_that_is_missing_or_fails_has_no_output() -> None:
     assert shell.read_output(("/nowhere/tool",)) is None
     assert shell.read_output(("false",)) is None
     assert shell.read_output(("echo", "hello")) == "hello\n"
+
+
+def test_a_program_that_gets_on_is_not_ended(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    script = f"for i in 1 2 3 4 5 6; do sleep 0.5; echo x >>{file}; done; echo done"
+    completed = shell.run(Command(("/bin/sh", "-c", script), timeout_s=2.0), progress=lambda: file.stat().st_size)
+    assert (completed.timed_out, completed.stdout) == (False, "done\n")
+
+
+def test_a_program_that_does_not_get_on_any_more_is_ended(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    script = f"echo x >>{file}; sleep 600"
+    completed = shell.run(Command(("/bin/sh", "-c", script), timeout_s=1.0), progress=lambda: file.stat().st_size)
+    assert completed.timed_out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from platforms.ios.link.client import Battery
-from platforms.ios.link.go_ios.causes import ANSWER_S, ask, find_cause
+from platforms.ios.link.go_ios.causes import ask, find_cause
 from platforms.ios.link.go_ios.documents import BatteryCheck, BatteryRegistry, parse_document
 from platforms.ios.link.go_ios.program import GoIosProgram
 
@@ -17,7 +17,7 @@ _PLAUSIBLE_C: Final = (-40.0, 120.0)
 def read_battery(program: GoIosProgram, udid: str) -> Battery:
     """Read the state of the battery. See `PhoneClient.read_battery`."""
     doing = "its battery was read"
-    output = program.call(udid, "batterycheck", doing=doing, timeout_s=ANSWER_S)
+    output = program.call(udid, "batterycheck", doing=doing)
     if output.failure and not output.failure.startswith(_ABSENT):
         raise find_cause(program, udid, doing, output)
     check = None if output.failure else parse_document(BatteryCheck, output.stdout, doing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from harness.core.errors import DeviceLost, EnvironmentProblem, HarnessError
@@ -15,8 +16,6 @@ from platforms.ios.link.go_ios.refusals import (
     no_image_error,
 )
 
-ANSWER_S: Final = 60.0
-"""Limit of a call that asks for a few values: 100 times what it takes on a machine that is idle."""
 _NEEDS_TUNNEL: Final = "needs an active tunnel"
 """What go-ios says of every phone with iOS 17 that has no developer services, through a tunnel or not."""
 _NO_TUNNEL: Final = "failed to get tunnel info"
@@ -25,13 +24,20 @@ _NIL: Final = "panic: runtime error: invalid memory address or nil pointer deref
 """`ios apps` and `ios kill` ignore that they were refused a connection, and then use it."""
 
 
-def ask(program: GoIosProgram, udid: str, *words: str, doing: str, timeout_s: float = ANSWER_S) -> ProgramOutput:
-    """Run a command that asks one phone, and must not fail.
+def ask(
+    program: GoIosProgram,
+    udid: str,
+    *words: str,
+    doing: str,
+    timeout_s: float | None = None,
+    progress: Callable[[], object] | None = None,
+) -> ProgramOutput:
+    """Run a command that asks one phone, and must not fail. Arguments are those of `GoIosProgram.call`.
 
     Raises:
         HarnessError: As `GoIosProgram.call`; or it failed, in our words.
     """
-    output = program.call(udid, *words, doing=doing, timeout_s=timeout_s)
+    output = program.call(udid, *words, doing=doing, timeout_s=timeout_s, progress=progress)
     if output.failure:
         raise find_cause(program, udid, doing, output)
     return output
@@ -70,7 +76,7 @@ def read_values(program: GoIosProgram, udid: str, doing: str) -> LockdownValues:
     Raises:
         HarnessError: It cannot be asked; go-ios names the cause here.
     """
-    output = program.call(udid, "lockdown", "get", doing=doing, timeout_s=ANSWER_S)
+    output = program.call(udid, "lockdown", "get", doing=doing)
     if output.failure:
         raise map_failure(udid, doing, output.failure)
     return parse_document(LockdownValues, output.stdout, doing)
@@ -85,7 +91,7 @@ def read_developer_mode(program: GoIosProgram, udid: str, doing: str) -> bool | 
         HarnessError: It cannot be asked.
     """
     words = ("lockdown", "get", "DeveloperModeStatus", "--domain=com.apple.security.mac.amfi")
-    output = program.call(udid, *words, doing=doing, timeout_s=ANSWER_S)
+    output = program.call(udid, *words, doing=doing)
     if output.failure:
         raise map_failure(udid, doing, output.failure)
     return parse_answer(SWITCH, output.stdout, doing)
@@ -99,7 +105,7 @@ def ask_to_trust(program: GoIosProgram, udid: str) -> None:
         HarnessError: It cannot be asked.
     """
     doing = "it was asked to trust this computer"
-    output = program.call(udid, "pair", doing=doing, timeout_s=ANSWER_S)
+    output = program.call(udid, "pair", doing=doing)
     if output.failure:
         error = map_failure(udid, doing, output.failure)
         # a phone that is locked hides what go-ios needs for pairing, which makes it panic

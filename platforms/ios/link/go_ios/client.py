@@ -24,7 +24,6 @@ from platforms.ios.link.client import (
 from platforms.ios.link.errors import PhoneNotPaired
 from platforms.ios.link.go_ios.battery import read_battery
 from platforms.ios.link.go_ios.causes import (
-    ANSWER_S,
     ask,
     ask_to_trust,
     find_cause,
@@ -33,15 +32,14 @@ from platforms.ios.link.go_ios.causes import (
 )
 from platforms.ios.link.go_ios.crash_reports import list_crash_reports, read_crash_report
 from platforms.ios.link.go_ios.documents import APPS, PROCESSES, PhoneList, parse_answer, parse_document
-from platforms.ios.link.go_ios.files import SLOWEST_BYTES_PER_S, ContainerFiles
+from platforms.ios.link.go_ios.files import ContainerFiles
 from platforms.ios.link.go_ios.messages import shorten
-from platforms.ios.link.go_ios.program import GoIosProgram
+from platforms.ios.link.go_ios.program import LIMITS, GoIosProgram, TimeLimits
 from platforms.ios.link.go_ios.refusals import map_failure
 from platforms.ios.link.go_ios.system_log import open_log
 from platforms.ios.link.go_ios.words import check_bundle, launch_words
 from platforms.ios.link.go_ios.xctests import run_tests
 
-_INSTALL_S: Final = 300.0
 _NOT_RUNNING: Final = ("process not found", "not installed")
 
 
@@ -53,6 +51,7 @@ class GoIos:
         usbmuxd: `HOST:PORT` or path of the socket of usbmuxd; None for the system's.
         tunnel: `HOST:PORT` at which `ios tunnel start` lists its tunnels; None for go-ios's own.
         environment: Variables added to its environment.
+        limits: When a phone is taken for lost.
 
     Raises:
         UsageError: `tunnel` is no address.
@@ -67,8 +66,9 @@ class GoIos:
         usbmuxd: str | None = None,
         tunnel: str | None = None,
         environment: Mapping[str, str] | None = None,
+        limits: TimeLimits = LIMITS,
     ) -> None:
-        self._program = GoIosProgram(program, usbmuxd=usbmuxd, tunnel=tunnel, environment=environment)
+        self._program = GoIosProgram(program, usbmuxd=usbmuxd, tunnel=tunnel, environment=environment, limits=limits)
         self._files = ContainerFiles(self._program)
 
     def diagnose(self) -> Sequence[Finding]:
@@ -85,7 +85,7 @@ class GoIos:
     def list_phones(self) -> Sequence[ListedPhone]:
         """List the phones that usbmuxd sees, each once. go-ios tells connections only where every phone is paired."""
         doing = "phones were listed"
-        output = self._program.call_globally("list", doing=doing, timeout_s=ANSWER_S)
+        output = self._program.call_globally("list", doing=doing)
         if output.failure:
             raise map_failure("", doing, output.failure)
         udids = parse_document(PhoneList, output.stdout, doing).deviceList or ()
@@ -122,14 +122,14 @@ class GoIos:
         """Install an .ipa, in place of an older build of the same app."""
         if not package.is_file():
             raise EnvironmentProblem(f"there is no package {package}")
-        timeout_s = _INSTALL_S + package.stat().st_size / SLOWEST_BYTES_PER_S
+        timeout_s = self._program.limits.install_s + self._program.limits.sending_s(package)
         doing = f"{shorten(package.name)} was installed"
         ask(self._program, udid, "install", f"--path={package.resolve()}", doing=doing, timeout_s=timeout_s)
 
     def uninstall(self, udid: str, bundle: str) -> None:
         """Remove an app and its container; no error if it is not installed."""
         doing = f"{check_bundle(bundle)} was removed"
-        output = self._program.call(udid, "uninstall", bundle, doing=doing, timeout_s=_INSTALL_S)
+        output = self._program.call(udid, "uninstall", bundle, doing=doing, timeout_s=self._program.limits.install_s)
         if output.failure and any(app.bundle == bundle for app in self.list_apps(udid)):
             raise find_cause(self._program, udid, doing, output)
 
@@ -167,7 +167,7 @@ class GoIos:
     def kill(self, udid: str, bundle: str) -> None:
         """End an app and its process; no error if it does not run."""
         doing = f"{check_bundle(bundle)} was ended"
-        output = self._program.call(udid, "kill", bundle, doing=doing, timeout_s=ANSWER_S)
+        output = self._program.call(udid, "kill", bundle, doing=doing)
         if output.failure and output.failure not in _NOT_RUNNING:
             raise find_cause(self._program, udid, doing, output)
 

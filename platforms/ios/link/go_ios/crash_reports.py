@@ -15,7 +15,6 @@ from platforms.ios.link.go_ios.documents import CrashList, parse_document
 from platforms.ios.link.go_ios.messages import shorten
 from platforms.ios.link.go_ios.program import GoIosProgram
 
-_COPY_S: Final = 300.0
 _MOST_BYTES: Final = 16 << 20
 """A report has some 100 kB; what is longer is cut."""
 _DATE: Final = re.compile(r"[-_.]\d{4}-\d{2}-\d{2}")
@@ -37,7 +36,7 @@ def read_crash_report(program: GoIosProgram, udid: str, report: CrashReport) -> 
     file_name = report.name.rpartition("/")[2]
     doing = f"the crash report {shorten(file_name)} was read"
     with tempfile.TemporaryDirectory(prefix="crash-report-") as folder:
-        ask(program, udid, "crash", "cp", pattern_of(file_name), folder, doing=doing, timeout_s=_COPY_S)
+        ask(program, udid, "crash", "cp", pattern_of(file_name), folder, doing=doing)
         copies = [file for file in Path(folder).iterdir() if file.is_file()]
         if len(copies) != 1:
             raise EnvironmentProblem(f"{udid} has no crash report {shorten(file_name)} any more")

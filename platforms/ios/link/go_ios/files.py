@@ -5,19 +5,20 @@ from __future__ import annotations
 import contextlib
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from harness.core.errors import EnvironmentProblem
-from platforms.ios.link.go_ios.causes import ANSWER_S, find_cause
+from platforms.ios.link.go_ios.causes import find_cause
 from platforms.ios.link.go_ios.program import GoIosProgram, ProgramOutput
 from platforms.ios.link.go_ios.refusals import MISSING
 from platforms.ios.link.go_ios.words import check_bundle, check_remote
 
-_PULL_S: Final = 900.0
-SLOWEST_BYTES_PER_S: Final = 1 << 20
-"""A tenth of what go-ios reaches over USB 2: it waits for an answer after every 32 KiB."""
+_STEP_BYTES: Final = 64 << 10
+"""A copy that does not get so far within the limit of an answer is given up."""
+_MOST_BYTES: Final = 16 << 30
+"""A file that is longer is taken for one without end."""
 _TREE_ATTEMPTS: Final = 3
 _ENTRY: Final = re.compile(r"((?:\|  )*)\|-(.*)", re.DOTALL)
 """Entry of `ios fsync tree`: a bar for each folder of its path, its name, and `/` if it is a folder."""
@@ -39,10 +40,12 @@ class ContainerFiles:
         if not local.is_file():
             raise EnvironmentProblem(f"there is no file {local}")
         words = ("push", f"--srcPath={local.resolve()}", f"--dstPath={check_remote(remote)}")
-        timeout_s = ANSWER_S + local.stat().st_size / SLOWEST_BYTES_PER_S
+        timeout_s = self._program.limits.answer_s + self._program.limits.sending_s(local)
         output = self._call(udid, bundle, *words, doing=doing, timeout_s=timeout_s)
         if MISSING in output.failure and (folder := remote.rpartition("/")[0]):
-            self._ask(udid, bundle, "mkdir", f"--path={folder}", doing=doing)
+            made = self._call(udid, bundle, "mkdir", f"--path={folder}", doing=doing)
+            if made.failure:
+                raise find_cause(self._program, udid, doing, made)
             output = self._call(udid, bundle, *words, doing=doing, timeout_s=timeout_s)
         if output.failure:
             raise find_cause(self._program, udid, doing, output)
@@ -52,7 +55,7 @@ class ContainerFiles:
         doing = f"{remote} was copied from it"
         with _temporary_folder(local.parent) as folder:
             words = ("pull", f"--srcPath={check_remote(remote)}", f"--dstPath={folder}")
-            output = self._call(udid, bundle, *words, doing=doing, timeout_s=_PULL_S)
+            output = self._call(udid, bundle, *words, doing=doing, progress=lambda: _steps(folder))
             if MISSING in output.failure:
                 raise FileNotFoundError(f"{udid} has no file {remote} in the container of {bundle}")
             if output.failure:
@@ -67,7 +70,7 @@ class ContainerFiles:
         """Remove a file or folder. See `PhoneClient.remove`."""
         doing = f"{remote} was removed"
         words = ("rm", "--r", f"--path={check_remote(remote)}")
-        output = self._call(udid, bundle, *words, doing=doing, timeout_s=ANSWER_S)
+        output = self._call(udid, bundle, *words, doing=doing)
         if output.failure and MISSING not in output.failure:
             raise find_cause(self._program, udid, doing, output)
 
@@ -76,7 +79,7 @@ class ContainerFiles:
         doing = f"files of {bundle} were listed"
         words = ("tree", f"--path={check_remote(folder)}")
         for _ in range(_TREE_ATTEMPTS):
-            output = self._call(udid, bundle, *words, doing=doing, timeout_s=ANSWER_S)
+            output = self._call(udid, bundle, *words, doing=doing)
             if not output.failure:
                 return parse_tree(output.stdout)
             if MISSING not in output.failure:
@@ -86,14 +89,22 @@ class ContainerFiles:
             # otherwise a file went away while its folder was listed
         raise find_cause(self._program, udid, doing, output)
 
-    def _call(self, udid: str, bundle: str, *words: str, doing: str, timeout_s: float) -> ProgramOutput:
-        app = f"--app={check_bundle(bundle)}"
-        return self._program.call(udid, "fsync", app, *words, doing=doing, timeout_s=timeout_s)
+    def _call(
+        self,
+        udid: str,
+        bundle: str,
+        *words: str,
+        doing: str,
+        timeout_s: float | None = None,
+        progress: Callable[[], object] | None = None,
+    ) -> ProgramOutput:
+        arguments = ("fsync", f"--app={check_bundle(bundle)}", *words)
+        return self._program.call(udid, *arguments, doing=doing, timeout_s=timeout_s, progress=progress)
 
-    def _ask(self, udid: str, bundle: str, *words: str, doing: str) -> None:
-        output = self._call(udid, bundle, *words, doing=doing, timeout_s=ANSWER_S)
-        if output.failure:
-            raise find_cause(self._program, udid, doing, output)
+
+def _steps(folder: Path) -> int:
+    """Return how far a copy into a folder is."""
+    return min(sum(file.stat().st_size for file in folder.iterdir()), _MOST_BYTES) // _STEP_BYTES
 
 
 def parse_tree(text: str) -> tuple[str, ...]:

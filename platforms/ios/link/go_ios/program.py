@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -38,6 +38,28 @@ class _Version(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
+class TimeLimits:
+    """Seconds after which a phone is taken for lost. All are many times what calls take on a machine that is idle.
+
+    Attributes:
+        answer_s: Of a call that asks for little, and of a copy that does not get on.
+        install_s: Of an installation that does not get on, apart from the time for sending the app.
+        slowest_bytes_per_s: Least speed of sending. go-ios waits for an answer after every 32 KiB.
+    """
+
+    answer_s: float = 45.0
+    install_s: float = 120.0
+    slowest_bytes_per_s: float = 1 << 20
+
+    def sending_s(self, file: Path) -> float:
+        """Return the time that sending a file may take."""
+        return file.stat().st_size / self.slowest_bytes_per_s
+
+
+LIMITS: Final = TimeLimits()
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramOutput:
     """What go-ios wrote until it ended.
 
@@ -62,6 +84,7 @@ class GoIosProgram:
         usbmuxd: `HOST:PORT` or path of the socket of usbmuxd; None for the system's.
         tunnel: `HOST:PORT` at which tunnels are listed; None for go-ios's own.
         environment: Variables added to its environment.
+        limits: When a phone is taken for lost.
 
     Raises:
         UsageError: `tunnel` is no address.
@@ -74,7 +97,9 @@ class GoIosProgram:
         usbmuxd: str | None = None,
         tunnel: str | None = None,
         environment: Mapping[str, str] | None = None,
+        limits: TimeLimits = LIMITS,
     ) -> None:
+        self.limits = limits
         self._program = program or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
         self._tunnel = () if tunnel is None else _tunnel_options(tunnel)
         self._environment = {
@@ -106,22 +131,38 @@ class GoIosProgram:
             return Finding("go-ios", False, error.message, error.hint or "")
         return Finding("go-ios", True, f"{path} ({self._read_version(path)})")
 
-    def call(self, udid: str, *words: str, doing: str, timeout_s: float) -> ProgramOutput:
+    def call(
+        self,
+        udid: str,
+        *words: str,
+        doing: str,
+        timeout_s: float | None = None,
+        progress: Callable[[], object] | None = None,
+    ) -> ProgramOutput:
         """Run a command that asks one phone, and return its output even if it failed.
+
+        Args:
+            udid: The phone.
+            words: Words of the command.
+            doing: What is done, as in "its apps were listed".
+            timeout_s: Time limit; None for that of a call that asks for little.
+            progress: Returns how far it is: the time limit begins anew whenever that changes. None leaves the limit.
 
         Raises:
             DeviceLost: It did not end in time; nothing of it runs any more.
             EnvironmentProblem: It cannot be started, or wrote without end.
             Interrupted: The harness is being stopped.
         """
-        output = self.run(self.command(udid, *words, timeout_s=timeout_s), doing)
+        command = self.command(udid, *words, timeout_s=self.limits.answer_s if timeout_s is None else timeout_s)
+        output = self.run(command, doing, progress=progress)
         if output.timed_out:
             raise unresponsive_error(udid, doing)
         return output
 
-    def call_globally(self, *words: str, doing: str, timeout_s: float) -> ProgramOutput:
+    def call_globally(self, *words: str, doing: str) -> ProgramOutput:
         """Run a command that concerns no single phone. Everything else is as in `call`."""
-        output = self.run(Command((str(self.locate()), *words), env=self._environment, timeout_s=timeout_s), doing)
+        argv = (str(self.locate()), *words)
+        output = self.run(Command(argv, env=self._environment, timeout_s=self.limits.answer_s), doing)
         if output.timed_out:
             raise EnvironmentProblem(f"usbmuxd did not answer in time while {doing}", hint="restart it")
         return output
@@ -141,9 +182,9 @@ class GoIosProgram:
         argv = (str(self.locate()), *words, f"--udid={check_udid(udid)}", *self._tunnel)
         return Command(argv, env={**self._environment, **(env or {})}, timeout_s=timeout_s)
 
-    def run(self, command: Command, doing: str) -> ProgramOutput:
+    def run(self, command: Command, doing: str, *, progress: Callable[[], object] | None = None) -> ProgramOutput:
         """Run a command of go-ios; one that needs too long is killed. Raises as `call`, but for the time limit."""
-        completed = shell.run(command)
+        completed = shell.run(command, progress=progress)
         if completed.flooded:
             raise EnvironmentProblem(f"go-ios wrote without end while {doing}")
         failure = read_failure(completed.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ import pytest
 from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.testing.phones.ios.lab import IPhoneLab
 from harness.testing.phones.ios.phone import StandInIPhone
+from platforms.ios.link.client import Launch
 from platforms.ios.link.errors import PhoneNotPaired
 from platforms.ios.link.go_ios.client import GoIos
+from platforms.ios.link.go_ios.program import TimeLimits
 
 pytestmark = pytest.mark.slow
 
@@ -90,3 +93,37 @@ def test_a_locked_phone_says_so(client: GoIos, iphone: StandInIPhone, udid: str)
         client.list_apps(udid)
     iphone.unlock()
     assert client.list_apps(udid) == ()
+
+
+def test_a_phone_that_answers_nothing_is_lost_within_its_bound(
+    go_ios: Path, iphones: IPhoneLab, iphone: StandInIPhone, udid: str, tmp_path: Path
+) -> None:
+    limits = TimeLimits(answer_s=3.0, install_s=3.0)
+    client = GoIos(go_ios, usbmuxd=iphones.usbmuxd, environment=iphones.environment, limits=limits)
+    assert client.list_apps(udid) == ()
+    (tmp_path / "x.ipa").write_bytes(b"x")
+    iphone.freeze()
+    for call in (
+        lambda: client.list_apps(udid),
+        lambda: client.read_properties(udid),
+        lambda: client.push(udid, "org.example.Runner", tmp_path / "x.ipa", "Documents/x"),
+        lambda: client.pull(udid, "org.example.Runner", "Documents/x", tmp_path / "y"),
+        lambda: client.install(udid, tmp_path / "x.ipa"),
+        lambda: client.launch(udid, Launch("org.example.Runner")),
+    ):
+        with pytest.raises(DeviceLost, match="did not answer in time"):
+            call()
+    assert not processes_with(iphones.usbmuxd)
+    iphone.thaw()
+    assert client.list_apps(udid) == ()
+
+
+def processes_with(usbmuxd: str) -> list[str]:
+    """Return the processes that were started to reach these phones."""
+    variable = f"USBMUXD_SOCKET_ADDRESS={usbmuxd}".encode()
+    running = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if variable in (process / "environ").read_bytes().split(b"\0"):
+                running.append(process.name)
+    return running
