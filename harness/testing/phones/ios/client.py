@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import shutil
@@ -56,6 +57,16 @@ def _fetch_once(cached: Path) -> Path | EnvironmentProblem:
     return cached
 
 
+@cache
+def _is_go_ios(program: Path) -> bool:
+    """Return whether a program in PATH is go-ios, of which only the name is short."""
+    answer = shell.run(Command((str(program), "version"), env={"ENABLE_GO_IOS_AGENT": "no"}, timeout_s=60.0))
+    try:
+        return isinstance(json.loads(answer.stdout)["version"], str)
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
 def _find() -> Path:
     if named := os.environ.get(VARIABLE):
         program = shutil.which(named)
@@ -63,7 +74,7 @@ def _find() -> Path:
             raise StandInUnavailable(f"{VARIABLE} names {named}, which is no program")
         return Path(program)
     for name in ("ios", "go-ios"):
-        if (installed := shutil.which(name)) is not None:
+        if (installed := shutil.which(name)) is not None and _is_go_ios(Path(installed)):
             return Path(installed)
     fetched = _fetch_once(settings.default_cache() / "stand-ins" / f"go-ios-{VERSION}" / "ios")
     if isinstance(fetched, EnvironmentProblem):

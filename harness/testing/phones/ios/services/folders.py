@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from harness.testing.phones.ios.phone import StandInIPhone
+from harness.testing.phones.ios.phone import StandInIPhone, size_of
 
 _OPEN_FILES: Final = 512
 _PATH_BYTES: Final = 4096
@@ -129,7 +128,7 @@ class FolderView:
             if not contents:
                 path.rmdir()
                 return
-            freed = _size_of(path)
+            freed = size_of(path)
             shutil.rmtree(path)
         else:
             freed = path.lstat().st_size
@@ -205,7 +204,3 @@ class FolderView:
         if number not in self._files:
             raise AfcRefusal(AfcStatus.INVALID_ARGUMENT)
         return self._files[number]
-
-
-def _size_of(folder: Path) -> int:
-    return sum((Path(parent) / name).lstat().st_size for parent, _, names in os.walk(folder) for name in names)
