@@ -78,7 +78,7 @@ find "$build/package/.build/artifacts" -name '*.xcframework' -prune -exec cp -R 
 (cd "$build/wheel" && unzip -qo ./*.whl 'executorch/include/*')
 
 # 3. The app.
-cmake -G Xcode -S "$here" -B "$build/app" -DCMAKE_SYSTEM_NAME=iOS \
+cmake -G Xcode -S "$here" -B "$build/app" -DCMAKE_SYSTEM_NAME=iOS -DCMAKE_OSX_ARCHITECTURES=arm64 \
   -DFRAMEWORKS="$build/frameworks" -DHEADERS="$build/wheel/executorch/include" -DEXECUTORCH_VERSION="$executorch" \
   -DBACKENDS="$(echo "$backends" | tr , ';')" \
   -DTEAM="$team" -DBUNDLE_ID="$bundle_id" -DBUNDLE_VERSION="$version"

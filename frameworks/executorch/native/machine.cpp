@@ -9,6 +9,7 @@
 #if defined(__linux__)
 #include <sys/prctl.h>
 #elif defined(__APPLE__)
+#include <TargetConditionals.h>
 #include <mach/mach.h>
 #endif
 
@@ -57,6 +58,21 @@ void die_with_parent() {
 
 #elif defined(__APPLE__)
 
+#if TARGET_OS_IPHONE
+
+// The physical footprint, by which iOS decides which app it ends; pages of mapped files are no part of it.
+Memory memory() {
+  task_vm_info_data_t info{};
+  mach_msg_type_number_t count = TASK_VM_INFO_COUNT;
+  if (task_info(mach_task_self(), TASK_VM_INFO, reinterpret_cast<task_info_t>(&info), &count) != KERN_SUCCESS ||
+      count < TASK_VM_INFO_REV3_COUNT) {
+    return {};
+  }
+  return {static_cast<int64_t>(info.phys_footprint), static_cast<int64_t>(info.ledger_phys_footprint_peak)};
+}
+
+#else
+
 Memory memory() {
   mach_task_basic_info info;
   mach_msg_type_number_t count = MACH_TASK_BASIC_INFO_COUNT;
@@ -66,6 +82,8 @@ Memory memory() {
   }
   return {static_cast<int64_t>(info.resident_size), static_cast<int64_t>(info.resident_size_max)};
 }
+
+#endif
 
 std::optional<int64_t> proportional_bytes() {
   return std::nullopt;

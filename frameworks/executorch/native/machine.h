@@ -14,7 +14,7 @@ inline int64_t now_ns(clockid_t clock) {
   return static_cast<int64_t>(time.tv_sec) * 1000000000 + time.tv_nsec;
 }
 
-// Resident memory now, and at its highest since the program was started.
+// Resident memory now, and at its highest since the program was started; on iPhones the physical footprint.
 // Absent where the system does not report it.
 struct Memory {
   std::optional<int64_t> resident_bytes;

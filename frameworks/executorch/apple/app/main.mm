@@ -10,6 +10,7 @@
 #include "../placement.h"
 #include "../protocol/app_protocol.h"
 #include "core_ml_plans.h"
+#include "machine.h"
 #include "phone_state.h"
 #include "runner.h"
 #include "runtime_log.h"
@@ -69,7 +70,7 @@ void serve() {
   surroundings.version = version.UTF8String ?: "";
   surroundings.read_state = app::read_phone_state;
   surroundings.run = run_runner;
-  surroundings.peak_memory_bytes = app::peak_footprint_bytes;
+  surroundings.peak_memory_bytes = [] { return runner::memory().peak_bytes; };
   surroundings.was_in_foreground = [] { return std::optional(was_active_throughout.load()); };
   _exit(app::serve(surroundings) ? 0 : 1); // without destructors: delegates may still have threads
 }

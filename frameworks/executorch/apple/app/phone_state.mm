@@ -1,7 +1,6 @@
 #include "phone_state.h"
 
 #import <UIKit/UIKit.h>
-#include <mach/mach.h>
 #include <mach/mach_time.h>
 #include <os/proc.h>
 
@@ -83,17 +82,6 @@ State read_phone_state() {
   state.uptime_s = seconds(mach_continuous_time());
   state.awake_s = seconds(mach_absolute_time());
   return state;
-}
-
-std::optional<int64_t> peak_footprint_bytes() {
-  task_vm_info_data_t info{};
-  mach_msg_type_number_t count = TASK_VM_INFO_COUNT;
-  const kern_return_t status =
-      task_info(mach_task_self(), TASK_VM_INFO, reinterpret_cast<task_info_t>(&info), &count);
-  if (status != KERN_SUCCESS || count < TASK_VM_INFO_REV3_COUNT) {
-    return std::nullopt;
-  }
-  return static_cast<int64_t>(info.ledger_phys_footprint_peak);
 }
 
 } // namespace app
