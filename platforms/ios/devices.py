@@ -51,7 +51,6 @@ def describe_phone(properties: PhoneProperties, client: str) -> Device:
         "product": properties.product,
         "model": properties.model,
         "build": properties.build,
-        "owner_name": properties.name,
         "client": client,
     }
     return Device(

@@ -171,4 +171,4 @@ def _join(attributes: Mapping[str, str]) -> str:
 
 
 def _format_memory(device: Device) -> str:
-    return f"{device.memory_bytes / 2**30:.1f} GiB"
+    return f"{device.memory_bytes / 2**30:.1f} GiB" if device.memory_bytes else "unknown"
