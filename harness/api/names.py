@@ -222,7 +222,7 @@ class _Options(TypedDict, total=False):
     """`HOST:PORT` or path of the socket of usbmuxd (default: the system's)."""
 
     ios_tunnel: str
-    """`HOST:PORT` at which `ios tunnel start` tells about its tunnels (default: 127.0.0.1:28100)."""
+    """`HOST:PORT` at which `ios tunnel start` tells about its tunnels (default: 127.0.0.1:60105)."""
 
     ios_sign: str
     """Command that signs an app again after models were put into it; `{app}` stands for the folder of the app."""

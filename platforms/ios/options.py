@@ -52,7 +52,7 @@ class IosOptions:
     ios_tunnel: Annotated[
         str | None,
         Option(
-            "`HOST:PORT` at which `ios tunnel start` tells about its tunnels (default: 127.0.0.1:28100).",
+            "`HOST:PORT` at which `ios tunnel start` tells about its tunnels (default: 127.0.0.1:60105).",
             inspecting=True,
             in_specifications=False,
             value="HOST:PORT",
