@@ -20,6 +20,13 @@ def new_iphone_lab(request: pytest.FixtureRequest, go_ios: Path) -> Iterator[IPh
 @pytest.fixture
 def new_ios(go_ios: Path, new_iphone_lab: IPhoneLab) -> Iterator[GoIosCaller]:
     """The real go-ios for the first of two phones with a tunnel, without a fault, app or file of an earlier test."""
-    reset(new_iphone_lab)
+    mend(new_iphone_lab)
     yield GoIosCaller(go_ios, new_iphone_lab, new_iphone_lab.phones[0])
-    reset(new_iphone_lab)
+    mend(new_iphone_lab)
+
+
+def mend(lab: IPhoneLab) -> None:
+    reset(lab)
+    for phone in lab.phones:
+        assert lab.tunnels is not None
+        lab.tunnels.tunnels.find(phone.model.udid).start()
