@@ -36,12 +36,11 @@ class Started:
         self.container.mkdir()
 
     def start(self, *arguments: str, links: object = None, **env: str) -> Completed:
-        variables = {protocol.RESULT: RESULT, protocol.MARK: "mark", **env}
+        variables = {protocol.RESULT: RESULT, protocol.MARK: "mark", "CFFIXED_USER_HOME": str(self.container), **env}
         if links is not None:
             self.write("Documents/links.json", links if isinstance(links, str) else json.dumps(links))
             variables[protocol.LINKS] = "Documents/links.json"
-        program = ("/usr/bin/env", "-C", str(self.container), str(self.executable))
-        return shell.run(Command((*program, *arguments), env=variables, timeout_s=60))
+        return shell.run(Command((str(self.executable), *arguments), env=variables, timeout_s=60))
 
     def write(self, path: str, text: str) -> str:
         (self.container / path).parent.mkdir(parents=True, exist_ok=True)

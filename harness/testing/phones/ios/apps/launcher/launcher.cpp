@@ -230,7 +230,8 @@ int main(int argc, char** argv) {
     words.insert(words.begin(), path.substr(0, path.rfind('/') + 1) + plate.kind);
   }
   app::Surroundings surroundings;
-  surroundings.container = "."; // the stand-in starts an app in its container
+  const char* const home = std::getenv("CFFIXED_USER_HOME"); // which iOS sets, and NSHomeDirectory returns
+  surroundings.container = home == nullptr ? "." : home;
   surroundings.executable = path;
   surroundings.version = plate.version;
   surroundings.read_state = read_state;
