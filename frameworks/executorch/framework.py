@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from frameworks.executorch import (
+    benchmark_app,
     build_options,
     command_line,
     examples_run,
@@ -62,9 +63,10 @@ class ExecuTorch:
         return self._builds[key]
 
     def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
-        """Compose the command line of our runners, of upstream's `executor_runner`, or of its app."""
+        """Compose the command line of our runners, of upstream's `executor_runner`, or of its apps."""
         if benchmark.app is not None:
-            return minibench.compose(benchmark, benchmark.app, files)
+            compose = benchmark_app.compose if benchmark.app.tests else minibench.compose
+            return compose(benchmark, benchmark.app, files)
         if executor_runner.flags_of(build) is not None:
             return executor_runner.compose(benchmark, build, files)
         return command_line.compose(benchmark, files, openvino.environment(build))
@@ -78,7 +80,10 @@ class ExecuTorch:
     ) -> tuple[Sequence[Observation], Sequence[Note]]:
         """Parse observer lines or the log of upstream's `executor_runner`, then output files that have a converter."""
         if benchmark.app is not None and not benchmark.commands:
-            return minibench.parse(completed[-1].stdout) if completed and completed[-1].ok else ((), ())
+            if not completed or not completed[-1].ok:
+                return (), ()
+            text = completed[-1].stdout
+            return benchmark_app.parse(text, benchmark) if benchmark.app.tests else minibench.parse(text)
         text = "\n".join(output for command in completed for output in (command.stdout, command.stderr))
         observations, notes = parse_lines(text)
         if find_observation(observations, "NET latency") is None:

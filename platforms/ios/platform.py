@@ -16,6 +16,7 @@ from harness.core.device import READY, Device, DeviceStatus
 from harness.core.errors import BenchmarkUnsupported, DeviceLost, EnvironmentProblem, UsageError
 from harness.core.protocols import Finding, Progress
 from platforms import machine_lock
+from platforms.ios.apps.signing import signing_words
 from platforms.ios.devices import describe_phone
 from platforms.ios.link.choice import choose_client, diagnose_missing, missing_client
 from platforms.ios.link.client import PhoneClient
@@ -54,6 +55,8 @@ class Ios:
         self._options = settings.of(IosOptions)
         self._folder = _folder_in(self._options.ios_dir)
         self._limits = IPhoneLimits.from_options(settings.of(PhoneOptions), settings.cool_timeout)
+        if self._options.ios_sign is not None:
+            signing_words(self._options.ios_sign)
         self._given = client
         self._locks = locks
 
@@ -127,7 +130,8 @@ class Ios:
                 wait_for_return()
             if self._settings.of(PhoneOptions).reboot:
                 _restart(client, device, timeout_s, progress)
-            phone = IPhone(client, device, self._folder, self._options.ios_app, self._limits, progress)
+            options = self._options
+            phone = IPhone(client, device, self._folder, options.ios_app, options.ios_sign, self._limits, progress)
             with contextlib.closing(IosSession(phone, wait_for_return)) as session:
                 yield session
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from harness.core.app import App
 from harness.core.command import Command, Completed
 from harness.core.device import Device, DeviceState
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
@@ -18,7 +19,9 @@ from harness.core.protocols import Progress, Staged
 from platforms.ios.apps.builds import InstalledBuilds, PackagedApp
 from platforms.ios.apps.launching import AppEnd, AppStart, AppStarter
 from platforms.ios.apps.other_apps import run_other_app
+from platforms.ios.apps.packages import PackageInfo
 from platforms.ios.apps.protocol import AppResult
+from platforms.ios.apps.xctest import XCTestPhone, run_tests_of
 from platforms.ios.files.container import Container, StagedFile
 from platforms.ios.link.client import PhoneClient
 from platforms.ios.state.phone_state import StateReader
@@ -39,6 +42,7 @@ class IPhone:
         device: Its description.
         folder: Our folder in each container.
         runner: Bundle identifier of the runner app that starts what is no package; None without one.
+        sign: Command that signs an app again after files were put into it; None without one.
         limits: Limits within which it is ready.
         progress: Shows what is waited for.
     """
@@ -47,6 +51,7 @@ class IPhone:
     device: Device
     folder: str
     runner: str | None
+    sign: str | None
     limits: IPhoneLimits
     progress: Progress
 
@@ -71,6 +76,8 @@ class IosSession:
     def stage(self, files: Mapping[str, Path], programs: Mapping[str, Path]) -> Staged:
         """Push files, and install packages whose build is not there. A folder is fresh: nothing of it exists before.
 
+        A package with tests of Xcode is installed when they are run: its files are in its bundle then.
+
         Raises:
             OutOfSpace: The phone has no room.
             BenchmarkFailed: A package is none.
@@ -80,19 +87,24 @@ class IosSession:
         """
         folder = f"{self._session}/{len(self._staged)}"
         paths: dict[str, str] = {}
+        apps: list[str] = []
         staged = [StagedFile(path, f"{folder}/{name}") for name, path in files.items()]
         for name, path in programs.items():
             if path.suffix == ".ipa":
                 app = self._builds.add(path)
                 paths[name] = app.path
-                self._open_container(app.bundle)
+                if app.package is not None and app.package.tests:
+                    self._tested[folder] = app.package
+                else:
+                    apps.append(paths[name])
+                    self._open_container(app.bundle)
             else:
                 paths[name] = f"{folder}/programs/{name}/{path.name}"
                 staged.append(StagedFile(path, paths[name]))
         self._staged[folder] = tuple(staged)
         if self._phone.runner is not None:
             self._open_container(self._phone.runner)
-        for app in self._builds.apps_of(paths.values()):
+        for app in self._builds.apps_of(apps):
             self._install(app)
         for container in self._containers.values():
             container.add(staged)
@@ -109,6 +121,8 @@ class IosSession:
         """
         if command.cpus:
             raise BenchmarkUnsupported("iOS pins programs to no CPUs", hint="leave out --cpus")
+        if command.app is not None and command.app.tests:
+            return self._run_tests(command, command.app)
         if command.app is not None:
             container = self._open_container(command.app.package)
             container.add([file for files in self._staged.values() for file in files])
@@ -198,6 +212,17 @@ class IosSession:
         self._states = StateReader(self._client, self._udid)
         self._starter = AppStarter(self._client, self._udid)
         self._builds = InstalledBuilds(self._client, self._udid)
+        self._tested: dict[str, PackageInfo] = {}
+        self._tests = XCTestPhone(self._client, self._udid, self.device.name, self._phone.sign)
+
+    def _run_tests(self, command: Command, app: App) -> Completed:
+        """Run tests of Xcode with the package that was staged with the files that the command names, or the last."""
+        staged = {file.path: file.local for files in self._staged.values() for file in files}
+        folders = [folder for folder in self._tested if any(word.startswith(f"{folder}/") for word in command.argv)]
+        folder = next(reversed(folders or list(self._tested)), "")
+        completed = run_tests_of(self._tests, command, app, self._tested.get(folder), staged)
+        self._states.forget_battery()
+        return replace(completed, energy_unavailable=_NO_ENERGY if command.energy else None)
 
     def _resolve(self, command: Command) -> tuple[PackagedApp, tuple[str, ...]]:
         """Return the app that a command starts, and its arguments."""

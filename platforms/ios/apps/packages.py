@@ -68,11 +68,11 @@ def read_package(path: Path) -> PackageInfo:
         info = _read_info(archive, members, folder, path)
         bundle = _text(info, "CFBundleIdentifier")
         if _BUNDLE.fullmatch(bundle) is None:
-            raise refuse(path, f"{_shown(bundle)} is no bundle identifier (`CFBundleIdentifier` in its {_INFO})")
+            raise refuse(path, f"{shown(bundle)} is no bundle identifier (`CFBundleIdentifier` in its {_INFO})")
         executable = _text(info, "CFBundleExecutable")
         program = members.get(f"{folder}/{executable}")
         if not executable or "/" in executable or program is None:
-            raise refuse(path, f"it has no program {_shown(executable)} (`CFBundleExecutable` in its {_INFO})")
+            raise refuse(path, f"it has no program {shown(executable)} (`CFBundleExecutable` in its {_INFO})")
         return PackageInfo(
             path=path,
             bundle=bundle,
@@ -99,9 +99,9 @@ def open_package(path: Path) -> Iterator[zipfile.ZipFile]:
     except FileNotFoundError as error:
         raise BenchmarkFailed(f"there is no package {path}", hint=_HINT) from error
     except zipfile.BadZipFile as error:
-        raise refuse(path, f"as a zip it is damaged or none: {_shown(str(error))}") from error
+        raise refuse(path, f"as a zip it is damaged or none: {shown(str(error))}") from error
     except (OSError, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError) as error:
-        raise refuse(path, f"it cannot be read: {_shown(str(error) or type(error).__name__)}") from error
+        raise refuse(path, f"it cannot be read: {shown(str(error) or type(error).__name__)}") from error
 
 
 def list_members(archive: zipfile.ZipFile, path: Path) -> Mapping[str, zipfile.ZipInfo]:
@@ -120,15 +120,15 @@ def list_members(archive: zipfile.ZipFile, path: Path) -> Mapping[str, zipfile.Z
     for info in infos:
         name = info.orig_filename.removesuffix("/")
         if not name or "\\" in name or "\0" in name or not {"", ".", ".."}.isdisjoint(name.split("/")):
-            raise refuse(path, f"the name {_shown(info.orig_filename)} leads out of its folder")
+            raise refuse(path, f"the name {shown(info.orig_filename)} leads out of its folder")
         if stat.S_ISLNK(info.external_attr >> 16):
-            raise refuse(path, f"{_shown(name)} is a symbolic link, which no app for iPhones needs")
+            raise refuse(path, f"{shown(name)} is a symbolic link, which no app for iPhones needs")
         if info.flag_bits & _ENCRYPTED:
-            raise refuse(path, f"{_shown(name)} is encrypted")
+            raise refuse(path, f"{shown(name)} is encrypted")
         if info.is_dir():
             continue
         if name in members:
-            raise refuse(path, f"{_shown(name)} is there twice")
+            raise refuse(path, f"{shown(name)} is there twice")
         members[name] = info
     return members
 
@@ -144,7 +144,7 @@ def _find_app(members: Mapping[str, zipfile.ZipInfo], path: Path) -> str:
     if not apps:
         raise refuse(path, f"there is no `{_PAYLOAD}/NAME.app` in it")
     if len(apps) > 1:
-        raise refuse(path, f"it holds {len(apps)} apps: {', '.join(map(_shown, apps[:5]))}")
+        raise refuse(path, f"it holds {len(apps)} apps: {', '.join(map(shown, apps[:5]))}")
     return f"{_PAYLOAD}/{apps[0]}"
 
 
@@ -159,7 +159,7 @@ def _read_info(
 ) -> dict[str, object]:
     member = members.get(f"{folder}/{_INFO}")
     if member is None:
-        raise refuse(path, f"there is no {_shown(f'{folder}/{_INFO}')} in it")
+        raise refuse(path, f"there is no {shown(f'{folder}/{_INFO}')} in it")
     if member.file_size > _INFO_BYTES:
         raise refuse(path, f"its {_INFO} has {member.file_size} bytes; at most {_INFO_BYTES} are read")
     content = archive.read(member)
@@ -167,7 +167,7 @@ def _read_info(
         info: object = plistlib.loads(content)
     except (ValueError, ExpatError, OverflowError, RecursionError, LookupError, TypeError, AttributeError) as error:
         # plistlib raises any of these for one or another malformed list
-        raise refuse(path, f"its {_INFO} is no property list: {_shown(str(error))}") from error
+        raise refuse(path, f"its {_INFO} is no property list: {shown(str(error))}") from error
     if not isinstance(info, dict):
         raise refuse(path, f"its {_INFO} is no dictionary")
     return info
@@ -188,6 +188,6 @@ def _digest(archive: zipfile.ZipFile, program: zipfile.ZipInfo, path: Path) -> s
     return digest.hexdigest()
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
     """Return text from outside as it stands in a message: quoted, escaped, and not too long."""
     return repr(text if len(text) <= 120 else f"{text[:117]}...")
