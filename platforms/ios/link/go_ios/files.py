@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -14,6 +12,7 @@ from platforms.ios.link.go_ios.causes import find_cause
 from platforms.ios.link.go_ios.program import GoIosProgram, ProgramOutput
 from platforms.ios.link.go_ios.refusals import MISSING
 from platforms.ios.link.go_ios.words import check_bundle, check_remote
+from platforms.ios.link.local_files import temporary_folder
 
 _STEP_BYTES: Final = 64 << 10
 """A copy that does not get so far within the limit of an answer is given up."""
@@ -53,7 +52,7 @@ class ContainerFiles:
     def pull(self, udid: str, bundle: str, remote: str, local: Path) -> None:
         """Copy a file from a phone. See `PhoneClient.pull`."""
         doing = f"{remote} was copied from it"
-        with _temporary_folder(local.parent) as folder:
+        with temporary_folder(local.parent) as folder:
             words = ("pull", f"--srcPath={check_remote(remote)}", f"--dstPath={folder}")
             output = self._call(udid, bundle, *words, doing=doing, progress=lambda: _steps(folder))
             if MISSING in output.failure:
@@ -143,20 +142,3 @@ def _entries(text: str) -> Iterator[tuple[str, str]]:
 def _parts(entry: str) -> tuple[str, str]:
     match = _ENTRY.fullmatch(entry)
     return (match.group(1), match.group(2)) if match else ("", entry)
-
-
-@contextlib.contextmanager
-def _temporary_folder(beside: Path) -> Iterator[Path]:
-    """Make a folder that is removed at the end, in the same file system.
-
-    Raises:
-        EnvironmentProblem: It cannot be made, or what arrived in it cannot be put into its place.
-    """
-    try:
-        beside.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".pull-", dir=beside.resolve()) as folder:
-            yield Path(folder)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise EnvironmentProblem(f"cannot write to {beside}: {error.strerror}") from error
