@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric import rsa
 
@@ -17,6 +18,9 @@ from harness.testing.phones.ios.remote.tunnel_api import TunnelApi, start_tunnel
 from harness.testing.phones.ios.remote.tunnels import has_tunnel
 from harness.testing.phones.ios.usbmux.daemon import UsbMuxDaemon
 from harness.testing.phones.ios.usbmux.pairing import Computer, Pairings, make_key
+
+_BUILDS: Final = {"16": "20H350", "17": "21H16", "18": "22F76", "26": "23A341"}
+"""A build of each iOS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,5 +78,6 @@ def start_iphones(count: int = 1, *, version: str = "16.7.10") -> Iterator[IPhon
 
 def _make_phone(folder: Path, number: int, version: str, key: rsa.RSAPrivateKey) -> StandInIPhone:
     folder.mkdir()
-    udid = f"00008110-{secrets.token_hex(8).upper()}"
-    return StandInIPhone(PhoneModel(udid, f"Stand-in iPhone {number}", version=version), folder, Pairings(key, folder))
+    udid, build = f"00008110-{secrets.token_hex(8).upper()}", _BUILDS.get(version.partition(".")[0], "20H350")
+    model = PhoneModel(udid, f"Stand-in iPhone {number}", version=version, build=build)
+    return StandInIPhone(model, folder, Pairings(key, folder))

@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-from xml.parsers.expat import ExpatError
 
-from harness.testing.phones.ios.usbmux.connection import Cable
+from harness.testing.phones.ios.usbmux.connection import UNREADABLE_PLIST, Cable
 from harness.testing.phones.ios.usbmux.pairing import Pairings
 from harness.testing.phones.ios.usbmux.ports import ServicePorts
 
@@ -374,7 +373,7 @@ def _find_app(staging: Path) -> tuple[Path, dict[str, object], str]:
         raise InvalidPackage(f"{len(folders)} apps in the package")
     try:
         info = plistlib.loads((folders[0] / "Info.plist").read_bytes())
-    except (OSError, plistlib.InvalidFileException, ExpatError, ValueError, IndexError, OverflowError) as error:
+    except (OSError, *UNREADABLE_PLIST) as error:
         raise InvalidPackage("no Info.plist that can be read") from error
     bundle = info.get("CFBundleIdentifier") if isinstance(info, dict) else None
     executable = info.get("CFBundleExecutable") if isinstance(info, dict) else None

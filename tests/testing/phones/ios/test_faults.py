@@ -53,6 +53,41 @@ def test_a_phone_that_is_unplugged_ends_what_runs(ios: GoIosCaller, iphone: Stan
 
 
 @pytest.mark.slow
+def test_phones_that_come_and_go_are_told_to_those_who_listen(ios: GoIosCaller, iphone: StandInIPhone) -> None:
+    command = ios.command("listen")
+    with subprocess.Popen(
+        command.argv, env={**os.environ, **command.env}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        events = (json.loads(line) for line in process.stdout)
+        assert [next(events)["MessageType"], next(events)["MessageType"]] == ["Attached", "Attached"]
+        iphone.unplug()
+        gone = next(events)
+        iphone.plug()
+        back = next(events)
+        process.kill()
+    assert (gone["MessageType"], gone["DeviceID"]) == ("Detached", back["DeviceID"])
+    assert (back["MessageType"], back["Properties"]["SerialNumber"]) == ("Attached", iphone.model.udid)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("direction", ["push", "pull"])
+def test_a_file_that_is_cut_off_ends_its_call(
+    ios: GoIosCaller, iphone: StandInIPhone, package: Path, tmp_path: Path, direction: str
+) -> None:
+    source = tmp_path / "source"
+    source.write_bytes(b"x" * 2_000_000)
+    documents = iphone.install(package).container / "Documents"
+    (documents / "source").write_bytes(source.read_bytes())
+    paths = (source, "Documents/file") if direction == "push" else ("Documents/source", tmp_path / "back")
+    ios.succeed("info")
+    iphone.unplug_after(500_000)
+    message = ios.fail("fsync", f"--app={BUNDLE}", direction, f"--srcPath={paths[0]}", f"--dstPath={paths[1]}")
+    assert f"fsync: {direction} failed" in message
+    assert not iphone.conditions.plugged_in
+
+
+@pytest.mark.slow
 def test_a_frozen_phone_is_listed_answers_nothing_and_goes_on_when_thawed(
     ios: GoIosCaller, iphone: StandInIPhone
 ) -> None:

@@ -73,7 +73,7 @@ def serve_container(connection: ServiceConnection, phone: StandInIPhone) -> None
     request = connection.read_plist()
     bundle = str(request.get("Identifier", ""))
     app = next((app for app in phone.installed_apps() if app.bundle == bundle), None)
-    if request.get("Command") not in {"VendContainer", "VendDocuments"}:
+    if str(request.get("Command")) not in {"VendContainer", "VendDocuments"}:
         connection.send_plist({"Error": "UnknownCommand"})
     elif app is None:
         connection.send_plist({"Error": "ApplicationLookupFailed"})
@@ -94,7 +94,7 @@ def serve_folder(connection: ServiceConnection, phone: StandInIPhone, root: Path
                 reply = _status(refusal.status)
             except OSError as error:
                 reply = _status(status_of(error))
-            except (struct.error, ValueError):
+            except (struct.error, ValueError, OverflowError):
                 reply = _status(AfcStatus.INVALID_ARGUMENT)
             length = _HEADER.size + len(reply.arguments)
             header = _HEADER.pack(_MAGIC, length + len(reply.payload), length, number, reply.operation)

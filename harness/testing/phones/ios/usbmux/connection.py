@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 PLIST_LIMIT_BYTES: Final = 64 << 20
 """Longest property list that is read."""
+UNREADABLE_PLIST: Final = (
+    *(plistlib.InvalidFileException, ExpatError, ValueError, AttributeError, TypeError),
+    *(LookupError, OverflowError, RecursionError, struct.error),
+)
+"""What `plistlib.loads` raises for what is no property list."""
 _POLL_S: Final = 0.2
 _CHUNK_BYTES: Final = 256 << 10
 _THAW_POLL_S: Final = 0.02
@@ -236,7 +241,7 @@ def parse_plist(content: bytes) -> dict[str, object]:
     """
     try:
         message = plistlib.loads(content)
-    except (plistlib.InvalidFileException, ExpatError, ValueError, OverflowError, IndexError, RecursionError) as error:
+    except UNREADABLE_PLIST as error:
         raise ConnectionEnded(f"no property list: {error}") from error
     if not isinstance(message, dict) or not all(isinstance(key, str) for key in message):
         raise ConnectionEnded("a property list that is no dictionary")
