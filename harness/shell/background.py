@@ -7,7 +7,7 @@ import os
 import selectors
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from harness.core.command import Command
@@ -26,11 +26,20 @@ class BackgroundProcess:
         process: The process, with its standard output on a pipe.
         keep_bytes: Bytes of its output that are kept; older lines are dropped.
         guardian: Ends its process group if the harness is killed meanwhile.
+        on_line: Called with each line of its output as it arrives, in the thread that reads; it must not raise.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], keep_bytes: int, guardian: Guardian | None = None) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        keep_bytes: int,
+        guardian: Guardian | None = None,
+        on_line: Callable[[str], None] | None = None,
+    ) -> None:
         self._process = process
         self._keep_bytes = keep_bytes
+        self._on_line = on_line
+        self._unreported = bytearray()
         self._guardian = guardian
         if guardian is not None:
             guardian.add(process.pid)
@@ -38,6 +47,30 @@ class BackgroundProcess:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._read, name=f"background-{process.pid}", daemon=True)
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which is that of its process group."""
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """Exit status, or the negative number of the signal that ended it; None before `close`."""
+        return self._process.returncode
+
+    def has_ended(self) -> bool:
+        """Return whether it has ended, by itself or by a signal; `close` is still to be called."""
+        try:
+            return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:  # closed by another thread meanwhile
+            return True
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to its process group; no error if it has ended."""
+        with self._lock:
+            if self._process.returncode is None:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._process.pid, number)
 
     def start_reading(self) -> None:
         """Read what it writes from now on."""
@@ -52,7 +85,7 @@ class BackgroundProcess:
 
     def close(self) -> None:
         """Kill it and its process group. What it wrote until then can still be read."""
-        with defer_signals():
+        with defer_signals(), self._lock:
             kill_group(self._process)
             if self._guardian is not None:
                 self._guardian.remove(self._process.pid)
@@ -73,10 +106,23 @@ class BackgroundProcess:
                 if selector.select(0.0 if closing else POLL_S):
                     chunk = os.read(self._process.stdout.fileno(), 1 << 16)
                     if not chunk:
-                        return
+                        break
                     self._append(chunk)
+                    self._report(chunk)
                 elif closing:
-                    return
+                    break
+        if self._unreported:
+            self._report(b"\n")
+
+    def _report(self, chunk: bytes) -> None:
+        if self._on_line is None:
+            return
+        *lines, rest = (bytes(self._unreported) + chunk).split(b"\n")
+        if len(rest) > self._keep_bytes:
+            lines, rest = [*lines, rest], b""
+        self._unreported = bytearray(rest)
+        for line in lines:
+            self._on_line(line.decode(errors="replace"))
 
     def _append(self, chunk: bytes) -> None:
         """Append a chunk; when twice as much is there as is kept, drop the older half up to the end of a line."""
@@ -88,14 +134,22 @@ class BackgroundProcess:
 
 
 @contextlib.contextmanager
-def run_in_background(command: Command, *, keep_bytes: int = _KEPT_BYTES) -> Iterator[BackgroundProcess]:
+def run_in_background(
+    command: Command,
+    *,
+    keep_bytes: int = _KEPT_BYTES,
+    keep_errors: bool = False,
+    on_line: Callable[[str], None] | None = None,
+) -> Iterator[BackgroundProcess]:
     """Run a program while the context is open; it is killed with its process group at the end, whatever it does.
 
-    Its standard error is dropped, and its time limit does not count.
+    Its time limit does not count.
 
     Args:
         command: What to start.
         keep_bytes: Bytes of its output that are kept; older lines are dropped.
+        keep_errors: Whether its standard error is kept among its output, instead of dropped.
+        on_line: Called with each line of its output as it arrives, in another thread; it must not raise.
 
     Raises:
         EnvironmentProblem: It cannot be started at all.
@@ -106,8 +160,9 @@ def run_in_background(command: Command, *, keep_bytes: int = _KEPT_BYTES) -> Ite
     with contextlib.ExitStack() as stack:
         guardian = start_guardian()
         with defer_signals():
-            process = start_process(command, {}, subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            background = BackgroundProcess(process, keep_bytes, guardian)
+            stderr = subprocess.STDOUT if keep_errors else subprocess.DEVNULL
+            process = start_process(command, {}, subprocess.DEVNULL, stderr=stderr)
+            background = BackgroundProcess(process, keep_bytes, guardian, on_line)
             stack.callback(background.close)
         background.start_reading()
         yield background

@@ -65,3 +65,24 @@ def test_a_program_that_left_its_group_does_not_block(tmp_path: Path) -> None:
 def test_a_program_that_is_missing_is_refused() -> None:
     with pytest.raises(EnvironmentProblem, match="no such program"), shell.run_in_background(Command(("/nowhere/x",))):
         pass
+
+
+def test_the_lines_of_a_program_are_reported_and_its_signal_is_known() -> None:
+    lines: list[str] = []
+    with shell.run_in_background(
+        sh("echo a; echo b >&2; printf c; kill -9 $$"), keep_errors=True, on_line=lines.append
+    ) as program:
+        assert shell.poll_until(program.has_ended, 60)
+    assert lines == ["a", "b", "c"]
+    assert program.has_ended()
+    program.send_signal(15)
+    assert program.exit_code == -9
+
+
+def test_a_signal_reaches_the_group_of_a_program() -> None:
+    lines: list[str] = []
+    with shell.run_in_background(sh("sleep 600 & echo up; wait"), on_line=lines.append) as program:
+        assert shell.poll_until(lambda: bool(lines), 60)
+        program.send_signal(15)
+        assert shell.poll_until(program.has_ended, 60)
+    assert program.exit_code == -15

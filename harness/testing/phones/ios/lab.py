@@ -70,6 +70,8 @@ def start_iphones(count: int = 1, *, version: str = "16.7.10") -> Iterator[IPhon
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="iphones-", ignore_cleanup_errors=True)))
         key = make_key()
         phones = tuple(_make_phone(folder / str(number), number, version, key) for number in range(1, count + 1))
+        for phone in phones:
+            stack.callback(phone.process_table.kill_all)
         daemon = UsbMuxDaemon(phones, Computer())
         stack.enter_context(daemon.run())
         tunnels = stack.enter_context(start_tunnels(phones, list_services())) if has_tunnel(version) else None

@@ -10,14 +10,17 @@ import tempfile
 import threading
 import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from harness.testing.phones.ios.developer.processes import ProcessTable, StandInProcess
 from harness.testing.phones.ios.usbmux.connection import UNREADABLE_PLIST, Cable
 from harness.testing.phones.ios.usbmux.pairing import Pairings
 from harness.testing.phones.ios.usbmux.ports import ServicePorts
+
+__all__ = ["BOOT_S", "InvalidPackage", "PhoneConditions", "PhoneModel", "StandInApp", "StandInIPhone", "StandInProcess"]
 
 BOOT_S: Final = 0.5
 """Seconds for which a phone that restarts is away."""
@@ -109,19 +112,6 @@ class StandInApp:
 
 
 @dataclass(slots=True)
-class StandInProcess:
-    """A process of an app that runs, or ran, on a stand-in iPhone.
-
-    Attributes:
-        pid: Its process id on this machine.
-        app: Its app.
-    """
-
-    pid: int
-    app: StandInApp
-
-
-@dataclass(slots=True)
 class StandInIPhone:
     """A stand-in iPhone. Any thread may use it; services read it at each request.
 
@@ -135,6 +125,7 @@ class StandInIPhone:
         cable: Its connections, and the faults of the cable.
         ports: Ports of services that lockdown started.
         restarts: How often it restarted.
+        process_table: Processes of its apps.
     """
 
     model: PhoneModel
@@ -144,12 +135,14 @@ class StandInIPhone:
     apps: dict[str, StandInApp] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
     cable: Cable = field(init=False)
+    process_table: ProcessTable = field(init=False)
     ports: ServicePorts = field(default_factory=ServicePorts)
     restarts: int = 0
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
         self.cable = Cable(self.conditions)
+        self.process_table = ProcessTable(self)
         for name in ("apps", "containers", "crash_reports", "media", "staging"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
 
@@ -226,11 +219,13 @@ class StandInIPhone:
         self.conditions.thermal_state = thermal_state
         if battery_c is not None:
             self.conditions.battery_c = battery_c
+        self.process_table.save_conditions()
 
     def restart(self, boot_s: float = BOOT_S) -> None:
         """Restart it: it is away for some time, and then plugged in again."""
         self.ports.close()
         self.unplug()
+        self.process_table.kill_all()
         booting = threading.Timer(boot_s, self._boot)
         booting.daemon = True
         booting.start()
@@ -255,6 +250,24 @@ class StandInIPhone:
             shutil.rmtree(folder)
             folder.mkdir()
         self.log.clear()
+
+    def start(
+        self, app: StandInApp, arguments: Sequence[str] = (), env: Mapping[str, str] | None = None
+    ) -> StandInProcess:
+        """Start an app, in place of one that runs.
+
+        Raises:
+            OSError: Its program cannot be started.
+        """
+        return self.process_table.start(app, arguments, env)
+
+    def kill(self, bundle: str) -> bool:
+        """Kill an app, and wait for its end; return False if it does not run."""
+        return self.process_table.kill(bundle)
+
+    def processes(self) -> Sequence[StandInProcess]:
+        """Return the processes of its apps, the oldest first."""
+        return self.process_table.list_running()
 
     def take_room(self, wanted_bytes: int) -> None:
         """Count bytes that are written to its storage.
@@ -326,6 +339,7 @@ class StandInIPhone:
         """
         try:
             unpacked, info, bundle = _find_app(staging)
+            self.kill(bundle)
             with self._lock:
                 older = self.apps.get(bundle)
                 number = 1 if older is None else int(older.folder.parent.name) + 1
@@ -348,8 +362,10 @@ class StandInIPhone:
         """Remove an app and its container; no error if it is not installed."""
         with self._lock:
             app = self.apps.pop(bundle, None)
-            if app is None:
-                return
+        if app is None:
+            return
+        self.kill(bundle)
+        with self._lock:
             self._remove(app.folder.parent.parent)
             self._remove(app.container)
         self.write_log("installd", 41, f"uninstalled {bundle}")

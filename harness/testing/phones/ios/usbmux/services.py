@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from harness.testing.phones.ios.developer import instruments
 from harness.testing.phones.ios.services import (
     afc,
     developer_images,
@@ -42,6 +43,9 @@ SERVICES: Final[Mapping[str, ServiceEntry]] = {
     "com.apple.afc": ServiceEntry(afc.serve_media),
     "com.apple.crashreportcopymobile": ServiceEntry(afc.serve_crash_reports),
     "com.apple.crashreportmover": ServiceEntry(afc.serve_crash_report_mover),
+    "com.apple.instruments.remoteserver.DVTSecureSocketProxy": ServiceEntry(
+        instruments.serve_instruments, developer=True
+    ),
     "com.apple.mobile.diagnostics_relay": ServiceEntry(diagnostics.serve),
     "com.apple.mobile.house_arrest": ServiceEntry(afc.serve_container),
     "com.apple.mobile.installation_proxy": ServiceEntry(installation.serve_proxy),
