@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,17 @@ class GoIosCaller:
 
     def __call__(self, *words: str | Path) -> Completed:
         return shell.run(self.command(*words))
+
+    def open(self, *words: str | Path) -> subprocess.Popen[str]:
+        """Start a call whose lines are read while it runs."""
+        command = self.command(*words)
+        return subprocess.Popen(
+            command.argv,
+            env={**os.environ, **command.env},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
 
     def succeed(self, *words: str | Path) -> str:
         """Return what a call wrote to standard output; it must exit with 0."""

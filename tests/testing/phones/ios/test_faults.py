@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -26,10 +24,7 @@ def package(tmp_path: Path) -> Path:
 
 
 def test_lines_of_the_log_arrive_until_the_cable_is_pulled(ios: GoIosCaller, iphone: StandInIPhone) -> None:
-    command = ios.command("syslog")
-    with subprocess.Popen(
-        command.argv, env={**os.environ, **command.env}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
+    with ios.open("syslog") as process:
         assert process.stdout is not None
         assert "a client listens" in process.stdout.readline()
         iphone.write_log("Runner(libz)", 77, 'what "it" said\nand more\0', "Error")
@@ -54,10 +49,7 @@ def test_a_phone_that_is_unplugged_ends_what_runs(ios: GoIosCaller, iphone: Stan
 
 @pytest.mark.slow
 def test_phones_that_come_and_go_are_told_to_those_who_listen(ios: GoIosCaller, iphone: StandInIPhone) -> None:
-    command = ios.command("listen")
-    with subprocess.Popen(
-        command.argv, env={**os.environ, **command.env}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
+    with ios.open("listen") as process:
         assert process.stdout is not None
         events = (json.loads(line) for line in process.stdout)
         assert [next(events)["MessageType"], next(events)["MessageType"]] == ["Attached", "Attached"]
