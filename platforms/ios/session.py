@@ -30,6 +30,8 @@ from platforms.ios.state.readiness import IPhoneLimits, note_overridden, wait_fo
 _PROBE: Final = ("--version",)
 """Arguments of a launch that only tells the state of the phone and which build is installed."""
 _PROBE_S: Final = 60.0
+_FOLDER_NOTE: Final = Path(__file__).parent / "files" / "about-this-folder.txt"
+"""File in each benchmark's folder, so that it is there even if the benchmark has no files."""
 _NO_ENERGY: Final = "iPhones tell computers nothing of their energy"
 
 
@@ -88,7 +90,8 @@ class IosSession:
         folder = f"{self._session}/{len(self._staged)}"
         paths: dict[str, str] = {}
         apps: list[str] = []
-        staged = [StagedFile(path, f"{folder}/{name}") for name, path in files.items()]
+        staged = [StagedFile(_FOLDER_NOTE, f"{folder}/{_FOLDER_NOTE.name}")]  # with which the app makes the folder
+        staged.extend(StagedFile(path, f"{folder}/{name}") for name, path in files.items())
         for name, path in programs.items():
             if path.suffix == ".ipa":
                 app = self._builds.add(path)
