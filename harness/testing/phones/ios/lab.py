@@ -15,7 +15,6 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from harness.testing.phones.ios.phone import PhoneModel, StandInIPhone
 from harness.testing.phones.ios.remote.services import list_services
 from harness.testing.phones.ios.remote.tunnel_api import TunnelApi, start_tunnels
-from harness.testing.phones.ios.remote.tunnels import has_tunnel
 from harness.testing.phones.ios.usbmux.daemon import UsbMuxDaemon
 from harness.testing.phones.ios.usbmux.pairing import Computer, Pairings, make_key
 
@@ -74,7 +73,8 @@ def start_iphones(count: int = 1, *, version: str = "16.7.10") -> Iterator[IPhon
             stack.callback(phone.process_table.kill_all)
         daemon = UsbMuxDaemon(phones, Computer())
         stack.enter_context(daemon.run())
-        tunnels = stack.enter_context(start_tunnels(phones, list_services())) if has_tunnel(version) else None
+        has_tunnels = any(phone.model.has_tunnel for phone in phones)
+        tunnels = stack.enter_context(start_tunnels(phones, list_services())) if has_tunnels else None
         yield IPhoneLab(phones, daemon.address, daemon.computer, tunnels)
 
 

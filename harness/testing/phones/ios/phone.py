@@ -24,6 +24,7 @@ __all__ = ["BOOT_S", "InvalidPackage", "PhoneConditions", "PhoneModel", "StandIn
 
 BOOT_S: Final = 0.5
 """Seconds for which a phone that restarts is away."""
+_FIRST_WITH_TUNNEL: Final = (17,)
 _PROGRAM_STARTS: Final = (b"\x7fELF", b"#!", b"\xcf\xfa\xed\xfe")
 """First bytes of files that are programs: the protocol of installation carries no modes."""
 _BUNDLE_CHARACTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_")
@@ -55,6 +56,16 @@ class PhoneModel:
     version: str = "16.7.10"
     build: str = "20H350"
     abi: str = "arm64e"
+
+    @property
+    def version_numbers(self) -> tuple[int, ...]:
+        """Its version as three numbers or more."""
+        return (*map(int, self.version.split(".")), 0, 0)
+
+    @property
+    def has_tunnel(self) -> bool:
+        """Whether services of developers are behind a tunnel: from iOS 17 on, where lockdown has them no more."""
+        return self.version_numbers >= _FIRST_WITH_TUNNEL
 
 
 @dataclass(slots=True)

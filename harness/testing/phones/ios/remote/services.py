@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from harness.testing.phones.ios.remote.discovery import RemoteServiceEntry
+from harness.testing.phones.ios.remote.app_service import FEATURES, AppService
+from harness.testing.phones.ios.remote.discovery import RemoteServiceEntry, serve_xpc
+from harness.testing.phones.ios.remote.standard_streams import StandardStreams
 from harness.testing.phones.ios.usbmux.connection import ConnectionEnded, ServiceConnection
 from harness.testing.phones.ios.usbmux.services import SERVICES, Service
 
@@ -35,7 +37,16 @@ def list_services() -> tuple[RemoteServiceEntry, ...]:
         for name, older in _RENAMED.items()
         if older in SERVICES
     )
-    return (*shims, *renamed)
+    return (*shims, *renamed, *_list_core_device())
+
+
+def _list_core_device() -> tuple[RemoteServiceEntry, ...]:
+    streams = StandardStreams()
+    apps = serve_xpc(AppService(streams).serve)
+    return (
+        RemoteServiceEntry("com.apple.coredevice.appservice", apps, developer=True, uses_xpc=True, features=FEATURES),
+        RemoteServiceEntry("com.apple.coredevice.openstdiosocket", streams.serve, developer=True),
+    )
 
 
 def serve_shim(service: Service) -> Service:

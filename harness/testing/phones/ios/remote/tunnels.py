@@ -25,21 +25,10 @@ from harness.testing.phones.ios.usbmux.services import Service
 
 _FIRST_PORT: Final = 49_152
 _PREAMBLE_BYTES: Final = 20
-_FIRST_VERSION: Final = (17, 0, 0)
 _LAST_WITH_INTERFACE: Final = (17, 4, 0)
 """Last version for which go-ios 1.2 has no tunnel in user space: it asks for one above 17.4.0."""
 _RSD: Final = "com.apple.remote.discovery"
 """Name by which the port of service discovery is kept here; no list has it."""
-
-
-def has_tunnel(version: str) -> bool:
-    """Return whether a version of iOS has services behind a tunnel."""
-    return _read_version(version) >= _FIRST_VERSION
-
-
-def _read_version(version: str) -> tuple[int, ...]:
-    numbers = [int(word) for word in version.split(".")]
-    return (*numbers, 0, 0)[:3]
 
 
 @dataclass(slots=True)
@@ -107,7 +96,7 @@ class Tunnels:
         self._entries = {entry.name: entry for entry in entries}
         self._listeners = Listeners()
         self._tunnels = [
-            self._make_tunnel(number, phone) for number, phone in enumerate(phones) if has_tunnel(phone.model.version)
+            self._make_tunnel(number, phone) for number, phone in enumerate(phones) if phone.model.has_tunnel
         ]
         self._listeners.start()
 
@@ -134,7 +123,7 @@ class Tunnels:
 
     def _make_tunnel(self, number: int, phone: StandInIPhone) -> PhoneTunnel:
         names = (_RSD, *self._entries)
-        if _read_version(phone.model.version) <= _LAST_WITH_INTERFACE:
+        if phone.model.version_numbers[:3] <= _LAST_WITH_INTERFACE:
             tunnel = PhoneTunnel(phone, "::1", None)
             for name in names:
                 tunnel.ports[name] = self._listeners.listen(tunnel.address, self._make_server(tunnel, name))

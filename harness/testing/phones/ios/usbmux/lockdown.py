@@ -139,7 +139,7 @@ def serve_lockdown(connection: ServiceConnection, phone: StandInIPhone) -> None:
 def refuse_service(phone: StandInIPhone, name: str) -> str:
     """Return lockdown's error if it does not start this service now; empty if it does."""
     entry = SERVICES.get(name)
-    if entry is None or (entry.developer and not phone.conditions.developer_image):
+    if entry is None or (entry.developer and (phone.model.has_tunnel or not phone.conditions.developer_image)):
         return "InvalidService"
     if phone.conditions.locked:
         return "PasswordProtected"

@@ -116,3 +116,23 @@ def test_a_tunnel_is_ended_and_comes_back(new_ios: GoIosCaller) -> None:
     udid = new_ios.phone.model.udid
     assert json.loads(new_ios.succeed("tunnel", "stop"))["udid"] == udid
     assert json.loads(new_ios.succeed("tunnel", "refresh"))["udid"] == udid
+
+
+def test_an_app_is_started_listed_and_killed_through_the_tunnel(new_ios: GoIosCaller, tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text('#!/bin/sh\nprintf "%s|" "$@" "$GREETING" >"$HOME/Documents/words"\nexec sleep 1000\n')
+    app = new_ios.phone.install(make_package(tmp_path / "package", program, bundle=BUNDLE, name="App"))
+    new_ios.succeed("launch", BUNDLE, "--arg=a b", '--arg=it\'s "c"', "--env=GREETING=hello you")
+    (process,) = new_ios.phone.process_table.list_running()
+    assert ("App", process.pid) in {(entry["Name"], entry["Pid"]) for entry in json.loads(new_ios.succeed("ps"))}
+    new_ios.succeed("kill", BUNDLE)
+    assert process.wait()
+    assert not new_ios.phone.process_table.list_running()
+    assert (app.container / "Documents/words").read_text() == 'a b|it\'s "c"|hello you|'
+
+
+def test_no_app_is_started_without_a_tunnel(new_ios: GoIosCaller, package: Path) -> None:
+    new_ios.phone.install(package)
+    tunnel_of(new_ios).stop()
+    assert "tunnel" in new_ios.fail("launch", BUNDLE)
+    assert not new_ios.phone.process_table.list_running()
