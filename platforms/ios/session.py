@@ -154,7 +154,7 @@ class IosSession:
             raise FileNotFoundError(f"{self.device.name} has no file {remote} in the container of an app that ran")
         local.parent.mkdir(parents=True, exist_ok=True)
         self._client.pull(self._udid, self._last.bundle, remote, local)
-        self._client.remove(self._udid, self._last.bundle, remote)
+        self._last.discard(remote)
 
     def release(self, staged: Staged, names: Collection[str]) -> None:
         """Remove a folder, and the contents of named files of it.
@@ -310,7 +310,13 @@ class IosSession:
         if not self._logs_next:
             yield lines
             return
-        with self._client.open_log(self._udid) as log:
+        try:
+            opened = self._client.open_log(self._udid)
+        except BenchmarkUnsupported as error:
+            lines.append(f"{error.message}\n")
+            yield lines
+            return
+        with opened as log:
             yield lines
             lines.extend(f"{line}\n" for line in log.lines(process))
 

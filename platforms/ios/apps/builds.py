@@ -99,7 +99,7 @@ class InstalledBuilds:
                     f"the app {bundle} is not installed on {self._udid}",
                     hint="install it, or give its .ipa (--program)",
                 )
-            self._apps[name] = PackagedApp(bundle, listed.executable or listed.name, name)
+            self._apps[name] = PackagedApp(bundle, listed.executable, name)
         return self._apps[name]
 
     def is_current(self, app: PackagedApp) -> bool:

@@ -41,7 +41,7 @@ class AppStart:
 
     Attributes:
         bundle: Its bundle identifier.
-        process: Name of its process.
+        process: Name of its process; empty where the client does not tell it (devicectl, of apps without package).
         arguments: Its arguments.
         env: Variables added to its environment.
         timeout_s: Wall-clock limit.
@@ -136,9 +136,12 @@ class AppStarter:
                 return text
             if time.monotonic() >= deadline:
                 return None
-            if look % _LOOKS_PER_CHECK == 0 and self._client.is_running(self._udid, start.process) is False:
+            if look % _LOOKS_PER_CHECK == 0 and self._is_gone(start):
                 return self._read(start, start.result)  # it may have ended well between the two questions
         return None
+
+    def _is_gone(self, start: AppStart) -> bool:
+        return bool(start.process) and self._client.is_running(self._udid, start.process) is False
 
     def _read_outputs(self, start: AppStart) -> tuple[str, str]:
         outputs = [self._read(start, f"{start.result}.{name}") or "" for name in ("out", "err")]

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from harness.core.errors import OutOfSpace
+from harness.core.errors import BenchmarkUnsupported, OutOfSpace
 from harness.files.digests import sha256_of_file
 from platforms.ios.apps.protocol import FileLink
 from platforms.ios.link.client import PhoneClient
@@ -93,7 +93,7 @@ class Container:
             self._links.pop(path, None)
             self._staged.pop(path, None)
         still_linked = {link.content for link in self._links.values()}
-        self.client.remove(self.udid, self.bundle, folder)
+        self.discard(folder)
         for content in sorted(doomed - still_linked):
             self._remove_content(content)
         self._push_links()
@@ -105,12 +105,24 @@ class Container:
             return False
         for content in contents:
             self._remove_content(content)
+            self._forget_content(content)
             self._push_content(by_content[content].local, PurePosixPath(content).name, content)
         return True
 
     def close(self) -> None:
         """Remove the session's folder; contents stay for the next session."""
-        self.client.remove(self.udid, self.bundle, self.session)
+        self.discard(self.session)
+
+    def discard(self, path: str) -> bool:
+        """Remove a file or folder that is not needed any more; return False where the client cannot remove any.
+
+        Files that stay cost room alone: sessions and launches have names of their own.
+        """
+        try:
+            self.client.remove(self.udid, self.bundle, path)
+        except BenchmarkUnsupported:
+            return False
+        return True
 
     def _push_content(self, local: Path, digest: str, content: str) -> None:
         if self._present is None:
@@ -131,12 +143,17 @@ class Container:
         """Remove the contents that nothing of this session links; return whether there were any."""
         linked = {link.content for link in self._links.values()}
         unused = [digest for digest in self._present or () if f"{self.folder}/contents/{digest}" not in linked]
-        for digest in unused:
-            self._remove_content(f"{self.folder}/contents/{digest}")
-        return bool(unused)
+        removed = [self._remove_content(f"{self.folder}/contents/{digest}") for digest in unused]
+        return any(removed)
 
-    def _remove_content(self, content: str) -> None:
-        self.client.remove(self.udid, self.bundle, content)
+    def _remove_content(self, content: str) -> bool:
+        """Remove a content; return False where it stays, because the client cannot remove files."""
+        is_removed = self.discard(content)
+        if is_removed:
+            self._forget_content(content)
+        return is_removed
+
+    def _forget_content(self, content: str) -> None:
         if self._present is not None:
             self._present.discard(PurePosixPath(content).name)
 

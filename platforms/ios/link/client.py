@@ -87,7 +87,7 @@ class InstalledApp:
         bundle: Its bundle identifier.
         version: Its `CFBundleVersion`.
         name: Name for people.
-        executable: Name of its program inside the bundle.
+        executable: Name of its program inside the bundle; empty where the client does not tell it.
     """
 
     bundle: str
@@ -207,7 +207,11 @@ class PhoneClient(Protocol):
         """
 
     def remove(self, udid: str, bundle: str, remote: str) -> None:
-        """Remove a file or a folder with everything in it; no error if there is none."""
+        """Remove a file or a folder with everything in it; no error if there is none.
+
+        Raises:
+            BenchmarkUnsupported: The client cannot remove files (devicectl).
+        """
 
     def list_files(self, udid: str, bundle: str, folder: str) -> Sequence[str]:
         """List the paths of all files below a folder of the container, relative to it; empty if there is none."""
@@ -228,7 +232,11 @@ class PhoneClient(Protocol):
         """Return the text of one."""
 
     def open_log(self, udid: str) -> AbstractContextManager[PhoneLog]:
-        """Read its system log while the context is open."""
+        """Read its system log while the context is open.
+
+        Raises:
+            BenchmarkUnsupported: The client cannot read it (devicectl). Raised by this call.
+        """
 
     def run_tests(self, udid: str, start: XCTestStart) -> XCTestEnd:
         """Run tests of Xcode to their end."""

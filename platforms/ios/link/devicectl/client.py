@@ -141,7 +141,7 @@ class Devicectl:
         processes.kill(self._program, udid, bundle)
 
     def is_running(self, udid: str, process: str) -> bool | None:
-        """Return whether a process of this name runs."""
+        """Return whether a process of this name runs; None for the empty name of a program that `list_apps` lacks."""
         return processes.is_running(self._program, udid, process)
 
     def list_crash_reports(self, udid: str) -> Sequence[CrashReport]:

@@ -61,8 +61,10 @@ def kill(program: DevicectlProgram, udid: str, bundle: str) -> None:
             raise find_cause(program, udid, doing, answer.failure)
 
 
-def is_running(program: DevicectlProgram, udid: str, name: str) -> bool:
-    """Return whether a process of this name runs. See `PhoneClient.is_running`."""
+def is_running(program: DevicectlProgram, udid: str, name: str) -> bool | None:
+    """Return whether a process of this name runs; None where the name is unknown. See `PhoneClient.is_running`."""
+    if not name:
+        return None
     return any(process.path.rpartition("/")[2] == name for process in _list_processes(program, udid))
 
 

@@ -223,6 +223,7 @@ def test_a_process_is_known_by_the_name_of_its_program(tmp_path: Path) -> None:
     client, _ = devicectl(tmp_path, {PROCESSES: succeeded(running((11, f"{APP_URL}My%20Runner")))})
     assert client.is_running(UDID, "My Runner") is True
     assert client.is_running(UDID, "Runner") is False
+    assert client.is_running(UDID, "") is None
 
 
 def test_crash_reports_are_those_of_the_domain_of_the_system(tmp_path: Path) -> None:
