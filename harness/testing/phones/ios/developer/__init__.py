@@ -6,5 +6,6 @@ channels      DTX: a connection, its channels, calls and replies
 processes     processes of apps: programs of this machine
 crash_reports what an app leaves that a signal ended
 instruments   start, end and list processes
-testmanager   tests of Xcode: the daemon between the one who starts them and the app that runs them
+callbacks     what an app under test tells of its tests
+test_manager  tests of Xcode: the daemon between the one who starts them and the app that runs them
 """

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
 from harness import shell
 from harness.core.command import Command
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 CONDITIONS: Final = "STAND_IN_CONDITIONS"
 """Variable of apps: file with the conditions of the phone, which follows them while the app runs."""
+TEST_SESSION: Final = "XCTestSessionIdentifier"
+"""Variable of apps that run tests of Xcode: for which session."""
+_MOST_SESSIONS: Final = 64
 _END_S: Final = 60.0
 _POLL_S: Final = 0.02
 _KEPT_BYTES: Final = 1 << 20
@@ -111,6 +115,7 @@ class ProcessTable:
     def __init__(self, phone: StandInIPhone) -> None:
         self._phone = phone
         self._running: dict[int, tuple[StandInProcess, shell.BackgroundProcess]] = {}
+        self._tests: dict[UUID, StandInProcess] = {}
         self._lock = threading.RLock()
         self._conditions = ""
 
@@ -157,6 +162,7 @@ class ProcessTable:
             started.append(process)
             with self._lock:
                 self._running[process.pid] = (process, background)
+                self._keep_session(process)
             kept = stack.pop_all()
         known.set()
         self._phone.write_log("SpringBoard", 57, f"started {app.bundle} as process {process.pid}")
@@ -174,6 +180,11 @@ class ProcessTable:
     def find(self, bundle: str) -> StandInProcess | None:
         """Return the process of an app; None if it does not run."""
         return next((process for process in self.list_running() if process.app.bundle == bundle), None)
+
+    def find_tests(self, session: UUID) -> StandInProcess | None:
+        """Return the process that runs, or ran, the tests of a session; None before it was started."""
+        with self._lock:
+            return self._tests.get(session)
 
     def send_signal(self, pid: int, number: int) -> bool:
         """Send a signal to a process and its group; return False if there is no such process of an app."""
@@ -211,6 +222,12 @@ class ProcessTable:
     @property
     def _conditions_file(self) -> Path:
         return self._phone.folder / "conditions.json"
+
+    def _keep_session(self, process: StandInProcess) -> None:
+        with contextlib.suppress(ValueError):  # no test, or no identifier
+            self._tests[UUID(process.env.get(TEST_SESSION, ""))] = process
+        while len(self._tests) > _MOST_SESSIONS:
+            del self._tests[next(iter(self._tests))]
 
     def _variables(self, app: StandInApp) -> dict[str, str]:
         home = str(app.container)

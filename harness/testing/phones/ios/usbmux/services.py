@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from harness.testing.phones.ios.developer import instruments
+from harness.testing.phones.ios.developer import instruments, test_manager
 from harness.testing.phones.ios.services import (
     afc,
     developer_images,
@@ -50,6 +50,7 @@ SERVICES: Final[Mapping[str, ServiceEntry]] = {
     "com.apple.mobile.house_arrest": ServiceEntry(afc.serve_container),
     "com.apple.mobile.installation_proxy": ServiceEntry(installation.serve_proxy),
     "com.apple.mobile.mobile_image_mounter": ServiceEntry(developer_images.serve),
+    "com.apple.testmanagerd.lockdown.secure": ServiceEntry(test_manager.serve_test_manager, developer=True),
     "com.apple.streaming_zip_conduit": ServiceEntry(zip_conduit.serve),
     "com.apple.syslog_relay": ServiceEntry(system_log.serve),
 }
