@@ -48,8 +48,10 @@ class UsbMuxDaemon:
 
     @contextlib.contextmanager
     def run(self) -> Iterator[None]:
-        """Serve clients while the context is open; then end every connection and thread."""
+        """Pair with those phones that allow it, and serve clients while the context is open; then end everything."""
         accepting = threading.Thread(target=self._accept, name="usbmuxd", daemon=True)
+        for phone in self.phones:
+            self.computer.pair(phone)
         accepting.start()
         try:
             yield
