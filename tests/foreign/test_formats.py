@@ -103,6 +103,50 @@ GOLDEN: dict[str, list[tuple[object, ...]]] = {
             ("LLM decode_rate", "tokens/s", (24.1, 22.0, 20.2, 19.0, 17.7)),
         ),
     ],
+    "xcresult": [
+        (
+            "line 2",
+            "mv2",
+            "mv2_xnnpack_q8-forward",
+            "executorch",
+            "xnnpack_q8",
+            "Lab phone 3",
+            "iOS 17.2.1",
+            None,
+            "ok",
+            None,
+            5,
+            ("NET latency", "s", (0.010112, 0.010012, 0.009912, 0.010212, 0.010002)),
+        ),
+        (
+            "line 3",
+            "mv2",
+            "mv2_xnnpack_q8-load",
+            "executorch",
+            "xnnpack_q8",
+            "Lab phone 3",
+            "iOS 17.2.1",
+            None,
+            "ok",
+            None,
+            2,
+            ("RUN load_time", "s", (0.0201, 0.0203)),
+        ),
+        (
+            "line 4",
+            "mv3",
+            "mv3_coreml_fp32-forward",
+            "executorch",
+            "coreml_fp32",
+            "iPhone15,4",
+            "iOS 17.2.1",
+            None,
+            "failed",
+            None,
+            2,
+            ("NET latency", "s", (0.0042, 0.0043)),
+        ),
+    ],
     "xctest": [
         (
             "line 3 to line 4",
@@ -189,9 +233,34 @@ def test_failures_of_files_say_why() -> None:
             "the program could not be loaded: load_status 32 (the file also says avg_inference_latency(ms) 0)"
         ],
         "llama_bench": [],
+        "xcresult": ["the result bundle calls the test failed"],
         "xctest": ["the test failed after 3.211 s (line 5)"],
         "pytorch_v3": ["FAILURE_REPORT: failure_type DEVICE_JOB, job_conclusion failure"],
     }
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"testIdentifier": "no test"}, "the identifier of the test is not `CLASS/TEST()`"),
+        ({"testRuns": []}, "the test has no run"),
+        ({"testRuns": [{"metrics": [{"displayName": "x", "measurements": ["1"]}]}]}, "measurements.0"),
+        ({"testRuns": [{"metrics": [{"displayName": "x", "measurements": [1e300]}]}]}, "measurements.0"),
+    ],
+)
+def test_a_test_of_a_result_bundle_that_cannot_be_read_is_named(change: dict[str, object], reason: str) -> None:
+    entry = {**json.loads(FILES["xcresult"])[0], **change}
+    content = _read("xcresult", json.dumps([entry]))
+    assert content.records == ()
+    assert reason in content.problems[0].reason
+
+
+def test_a_test_that_ran_twice_is_two_records_and_one_without_figures_has_failed() -> None:
+    entry = json.loads(FILES["xcresult"])[0]
+    entry["testRuns"] = [*entry["testRuns"], {"metrics": []}]
+    first, second = _read("xcresult", json.dumps([entry])).records
+    assert (first.outcome, second.outcome) == (Outcome.OK, Outcome.FAILED)
+    assert second.reason
 
 
 @pytest.mark.parametrize("name", FORMATS)
