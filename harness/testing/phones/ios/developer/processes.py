@@ -52,12 +52,14 @@ class StandInProcess:
         app: Its app.
         env: Variables that its client gave it.
         exit_code: Exit status, or the negative number of the signal that ended it; None while it runs.
+        output_sent: Set when its output was sent to whoever reads it, if anybody does.
     """
 
     pid: int
     app: StandInApp
     env: Mapping[str, str] = field(default_factory=dict)
     exit_code: int | None = None
+    output_sent: threading.Event = field(default_factory=threading.Event)
     _lines: list[str] = field(default_factory=list)
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
@@ -168,7 +170,9 @@ class ProcessTable:
         self._phone.write_log("SpringBoard", 57, f"started {app.bundle} as process {process.pid}")
         name = f"app-{process.pid}"
         threading.Thread(target=self._watch, args=(process, background, kept), name=name, daemon=True).start()
-        if output is not None:
+        if output is None:
+            process.output_sent.set()
+        else:
             threading.Thread(target=_copy, args=(process, output), name=f"{name}-output", daemon=True).start()
         return process
 
@@ -264,6 +268,7 @@ def _copy(process: StandInProcess, output: ServiceConnection) -> None:
         for line in process.follow():
             output.send(f"{line}\n".encode())
     output.close()
+    process.output_sent.set()
 
 
 def _replace(file: Path, text: str) -> None:

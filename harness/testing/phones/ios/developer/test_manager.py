@@ -33,6 +33,8 @@ _DRIVER: Final = "dtxproxy:XCTestDriverInterface:XCTestManager_IDEInterface"
 _CHANNEL: Final = 1
 """Channel of the driver, that of the app. Calls of the client on it have the negative number."""
 _REPLY_S: Final = 300.0
+_LINGER_S: Final = 0.2
+"""Time in which a client reads the output of an app that has ended."""
 _POLL_S: Final = 0.02
 _PRINTS_BY_ITSELF: Final = 17
 """Version of iOS from which clients read the output of the app themselves."""
@@ -132,6 +134,9 @@ class _Session:
             for callback in log.read_line(line):
                 connection.call(_CHANNEL, callback.selector, *callback.arguments)
         process.wait()
+        if prints:  # a client that hears of the end reads no output any more
+            process.output_sent.wait(_REPLY_S)
+            self.ended.wait(_LINGER_S)
         if (process.exit_code or 0) < 0:
             connection.close()
         else:
