@@ -121,7 +121,7 @@ class AppStarter:
         wall_s = time.monotonic() - began
         if text is not None:
             result = parse_result(text, start)
-            return AppEnd(result, *self._read_outputs(start), wall_s=result.wall_s)
+            return AppEnd(result, *self._read_outputs(start, result), wall_s=result.wall_s)
         timed_out = wall_s >= start.timeout_s
         if timed_out:
             self._client.kill(self._udid, start.bundle)
@@ -143,9 +143,14 @@ class AppStarter:
     def _is_gone(self, start: AppStart) -> bool:
         return bool(start.process) and self._client.is_running(self._udid, start.process) is False
 
-    def _read_outputs(self, start: AppStart) -> tuple[str, str]:
-        outputs = [self._read(start, f"{start.result}.{name}") or "" for name in ("out", "err")]
-        return outputs[0], outputs[1]
+    def _read_outputs(self, start: AppStart, result: AppResult | None = None) -> tuple[str, str]:
+        """Return what an app wrote, from its result where that has it: each file costs a call."""
+        stdout, stderr = (None, None) if result is None else (result.stdout, result.stderr)
+        if stdout is None:
+            stdout = self._read(start, f"{start.result}.out") or ""
+        if stderr is None:
+            stderr = self._read(start, f"{start.result}.err") or ""
+        return stdout, stderr
 
     def _read(self, start: AppStart, remote: str) -> str | None:
         """Return the text of a file in the container; None if there is none."""

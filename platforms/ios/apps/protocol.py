@@ -82,6 +82,8 @@ class AppResult(Value):
         peak_memory_bytes: Its peak physical footprint (`phys_footprint`).
         executable_sha256: Digest of its own program file, by which the harness knows which build ran.
         version: `CFBundleVersion`.
+        stdout: Its standard output; None leaves it to the file, where it is long.
+        stderr: Its standard error, likewise.
         foreground: Whether it was in the foreground from start to end; None where it does not know.
         before: State before the runner started.
         after: State after it ended.
@@ -97,6 +99,8 @@ class AppResult(Value):
     peak_memory_bytes: int | None = None
     executable_sha256: str = ""
     version: str = ""
+    stdout: str | None = None
+    stderr: str | None = None
     foreground: bool | None = None
     before: AppState | None = None
     after: AppState | None = None

@@ -33,6 +33,7 @@ def client(go_ios: Path, iphones: IPhoneLab) -> GoIos:
 
 @pytest.fixture
 def make_ios(client: GoIos, iphones: IPhoneLab, shell: Path, tmp_path: Path) -> MakeIos:
+    (tmp_path / "locks").mkdir()
     for phone in iphones.phones:
         phone.install(shell)
 

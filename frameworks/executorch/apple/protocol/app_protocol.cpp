@@ -26,6 +26,7 @@ constexpr const char* kLinks = "EDGE_HARNESS_LINKS";
 constexpr const char* kMark = "EDGE_HARNESS_MARK";
 constexpr int kSchema = 1;
 constexpr std::streamsize kLargestList = 16 << 20; // bytes of the list of links
+constexpr std::streamsize kLargestOutput = 4 << 20; // bytes of an output that the result repeats
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -144,6 +145,21 @@ void redirect_streams(const std::string& result) {
   redirect("/dev/null", O_RDONLY, STDIN_FILENO);
   redirect(result + ".out", flags, STDOUT_FILENO);
   redirect(result + ".err", flags, STDERR_FILENO);
+}
+
+// What a file holds, as a JSON string: a look less for whoever reads the result. Nothing where it is large.
+std::optional<std::string> read_output(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::streamsize size = file ? static_cast<std::streamsize>(file.tellg()) : -1;
+  if (size < 0 || size > kLargestOutput) {
+    return std::nullopt;
+  }
+  std::string text(static_cast<size_t>(size), '\0');
+  file.seekg(0);
+  if (!file.read(text.data(), size)) {
+    return std::nullopt;
+  }
+  return text;
 }
 
 double seconds_now() {
@@ -266,6 +282,7 @@ class AppLaunch final {
         incomplete + "], \"wall_s\": " + format_seconds(wall_s) + ", \"cpu_s\": " + format_seconds(cpu_s) +
         member("peak_memory_bytes", surroundings_.peak_memory_bytes()) +
         ", \"executable_sha256\": " + quote(executable_sha256_) + ", \"version\": " + quote(surroundings_.version) +
+        member("stdout", read_output(result_ + ".out")) + member("stderr", read_output(result_ + ".err")) +
         member("foreground", surroundings_.was_in_foreground()) + ", \"before\": " + before_ +
         ", \"after\": " + describe_state() + "}\n";
     if (!write_file(result_, text)) {
