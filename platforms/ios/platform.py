@@ -31,6 +31,8 @@ _AT_ONCE: Final = 16
 """Phones that are described at the same time."""
 _POLL_S: Final = 2.0
 _SHUTDOWN_S: Final = 60.0
+_WRITABLE: Final = ("Documents", "Library", "tmp")
+"""Folders of a container in which an app may write."""
 _DEVELOPER_MODE: Final = "switch it on (Settings, Privacy & Security, Developer Mode), and restart the phone"
 
 
@@ -154,7 +156,8 @@ def _folder_in(ios_dir: str) -> str:
         UsageError: It is no path below `Documents`, `Library` or `tmp`, which are the folders that an app may use.
     """
     path = PurePosixPath(ios_dir)
-    if path.is_absolute() or ".." in path.parts or len(path.parts) < 2 or not ios_dir.isprintable():
+    is_inside = len(path.parts) > 1 and path.parts[0] in _WRITABLE and ".." not in path.parts
+    if not is_inside or not ios_dir.isprintable():
         raise UsageError(
             f"--ios-dir {ios_dir!r} is no folder of an app", hint="below Documents: Documents/edge-harness is usual"
         )

@@ -7,13 +7,14 @@ import secrets
 import signal
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from harness.core.app import App
 from harness.core.command import Command, Completed
 from harness.core.device import Device, DeviceState
-from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
+from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
 from harness.core.note import Note
 from harness.core.protocols import Progress, Staged
 from platforms.ios.apps.builds import InstalledBuilds, PackagedApp
@@ -200,10 +201,23 @@ class IosSession:
 
     def close(self) -> None:
         """End our apps, and remove what the session left; contents and apps stay. Never raises for a lost phone."""
-        for container in self._containers.values():
-            with contextlib.suppress(EnvironmentProblem):
-                self._client.kill(self._udid, container.bundle)
-                container.close()
+        with contextlib.suppress(DeviceLost):
+            for container in self._containers.values():
+                self._tidy_up(container)
+
+    def _tidy_up(self, container: Container) -> None:
+        """End an app, and remove the session's files, also where the phone refuses to end it.
+
+        Raises:
+            DeviceLost: The phone became unreachable.
+        """
+        for step in (partial(self._client.kill, self._udid, container.bundle), container.close):
+            try:
+                step()
+            except DeviceLost:
+                raise
+            except EnvironmentProblem:
+                continue
 
     def _begin(self) -> None:
         self._session = f"{self._phone.folder}/sessions/{secrets.token_hex(6)}"

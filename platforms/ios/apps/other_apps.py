@@ -23,14 +23,15 @@ def run_other_app(client: PhoneClient, udid: str, command: Command, app: App) ->
     Raises:
         BenchmarkUnsupported: The benchmark names no result.
         DeviceLost: The phone became unreachable.
-        EnvironmentProblem: The phone refuses.
+        EnvironmentProblem: The phone refuses, or the result is a folder, of which nothing is touched.
     """
     if not app.result:
         raise BenchmarkUnsupported(
             f"the app {app.package} names no file with its result, and iOS has no exit status",
             hint='add `"result": "Documents/..."` to its `app`',
         )
-    client.remove(udid, app.package, app.result)
+    if _read(client, udid, app) is not None:  # a folder is refused here: removing takes everything in it along
+        client.remove(udid, app.package, app.result)
     began = time.monotonic()
     client.launch(udid, Launch(app.package, command.argv, command.env))
     previous, text = None, None

@@ -27,7 +27,7 @@ _MOST_BYTES: Final = 16 << 20
 
 def push(program: DevicectlProgram, udid: str, bundle: str, local: Path, remote: str) -> None:
     """Copy a file to a phone. See `PhoneClient.push`. devicectl looks for it there before it reports success."""
-    doing = f"{remote} was copied to it"
+    doing = f"{shorten(remote)} was copied to it"
     if not local.is_file():
         raise EnvironmentProblem(f"{local} is no file that can be copied to a phone")
     words = ("--source", str(local.resolve()), "--destination", _word(check_remote(remote)))
@@ -41,16 +41,16 @@ def push(program: DevicectlProgram, udid: str, bundle: str, local: Path, remote:
 
 def pull(program: DevicectlProgram, udid: str, bundle: str, remote: str, local: Path) -> None:
     """Copy a file from a phone. See `PhoneClient.pull`."""
-    doing = f"{remote} was copied from it"
+    doing = f"{shorten(remote)} was copied from it"
     with temporary_folder(local.parent) as folder:
         arrived = folder / "file"
         answer = _copy_from(program, udid, _container(bundle), remote=check_remote(remote), local=arrived, doing=doing)
         if answer.failure is not None and answer.failure.says_missing:
-            raise FileNotFoundError(f"{udid} has no file {remote} in the container of {bundle}")
+            raise FileNotFoundError(f"{udid} has no file {shorten(remote)} in the container of {bundle}")
         if answer.failure is not None:
             raise find_cause(program, udid, doing, answer.failure)
         if arrived.is_symlink() or not arrived.is_file():
-            raise EnvironmentProblem(f"{remote} in the container of {bundle} on {udid} is no file")
+            raise EnvironmentProblem(f"{shorten(remote)} in the container of {bundle} on {udid} is no file")
         arrived.chmod(0o644)
         arrived.replace(local)
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from harness.core.errors import EnvironmentProblem
 from platforms.ios.link.go_ios.causes import find_cause
+from platforms.ios.link.go_ios.messages import shorten
 from platforms.ios.link.go_ios.program import GoIosProgram, ProgramOutput
 from platforms.ios.link.go_ios.refusals import MISSING
 from platforms.ios.link.go_ios.words import check_bundle, check_remote
@@ -35,7 +36,7 @@ class ContainerFiles:
 
     def push(self, udid: str, bundle: str, local: Path, remote: str) -> None:
         """Copy a file to a phone; folders are made. See `PhoneClient.push`."""
-        doing = f"{remote} was copied to it"
+        doing = f"{shorten(remote)} was copied to it"
         if not local.is_file():
             raise EnvironmentProblem(f"there is no file {local}")
         words = ("push", f"--srcPath={local.resolve()}", f"--dstPath={check_remote(remote)}")
@@ -51,23 +52,23 @@ class ContainerFiles:
 
     def pull(self, udid: str, bundle: str, remote: str, local: Path) -> None:
         """Copy a file from a phone. See `PhoneClient.pull`."""
-        doing = f"{remote} was copied from it"
+        doing = f"{shorten(remote)} was copied from it"
         with temporary_folder(local.parent) as folder:
             words = ("pull", f"--srcPath={check_remote(remote)}", f"--dstPath={folder}")
             output = self._call(udid, bundle, *words, doing=doing, progress=lambda: _steps(folder))
             if MISSING in output.failure:
-                raise FileNotFoundError(f"{udid} has no file {remote} in the container of {bundle}")
+                raise FileNotFoundError(f"{udid} has no file {shorten(remote)} in the container of {bundle}")
             if output.failure:
                 raise find_cause(self._program, udid, doing, output)
             arrived = folder / remote.rstrip("/").rpartition("/")[2]
             if not arrived.is_file():
-                raise EnvironmentProblem(f"{remote} in the container of {bundle} on {udid} is no file")
+                raise EnvironmentProblem(f"{shorten(remote)} in the container of {bundle} on {udid} is no file")
             arrived.chmod(0o644)
             arrived.replace(local)
 
     def remove(self, udid: str, bundle: str, remote: str) -> None:
         """Remove a file or folder. See `PhoneClient.remove`."""
-        doing = f"{remote} was removed"
+        doing = f"{shorten(remote)} was removed"
         words = ("rm", "--r", f"--path={check_remote(remote)}")
         output = self._call(udid, bundle, *words, doing=doing)
         if output.failure and MISSING not in output.failure:

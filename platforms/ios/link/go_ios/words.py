@@ -39,10 +39,11 @@ def check_remote(path: str) -> str:
     """Return a path in the container of an app.
 
     Raises:
-        EnvironmentProblem: It is absolute, leads out of the container, or cannot be a path.
+        EnvironmentProblem: It is absolute, leads out of the container or is the container itself, or cannot be a path.
     """
     parts = path.split("/")
-    if not path or path.startswith("/") or ".." in parts or not _is_passable(path):
+    is_inside = not path.startswith("/") and ".." not in parts and any(part not in ("", ".") for part in parts)
+    if not is_inside or not _is_passable(path):
         raise EnvironmentProblem(f"{shorten(repr(path))} is no path in the container of an app")
     return path
 
