@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from harness.core.errors import DeviceLost, EnvironmentProblem, HarnessError
-from platforms.ios.link.errors import PhoneNotPaired, unpaired_error
+from platforms.ios.link.errors import PhoneNotPaired, unpaired_error, unresponsive_error
 from platforms.ios.link.go_ios.documents import SWITCH, LockdownValues, parse_answer, parse_document
 from platforms.ios.link.go_ios.program import GoIosProgram, ProgramOutput
 from platforms.ios.link.go_ios.refusals import (
@@ -20,6 +20,10 @@ _NEEDS_TUNNEL: Final = "needs an active tunnel"
 """What go-ios says of every phone with iOS 17 that has no developer services, through a tunnel or not."""
 _NO_TUNNEL: Final = "failed to get tunnel info"
 """Warning of commands that looked for a tunnel, and did not find one."""
+_NO_ANSWER: Final = "Timed out waiting for response"
+_DEVELOPER: Final = ("launch app command failed", "processcontrol failed", "kill process failed")
+"""Failures of developer services. Where there are none at the far end of a tunnel, go-ios talks to nobody: then its
+connection ends, or it waits in vain."""
 _NIL: Final = "panic: runtime error: invalid memory address or nil pointer dereference"
 """`ios apps` and `ios kill` ignore that they were refused a connection, and then use it."""
 
@@ -58,6 +62,10 @@ def find_cause(program: GoIosProgram, udid: str, doing: str, output: ProgramOutp
             return locked_error(udid, doing) if read_values(program, udid, doing).PasswordProtected else error
         if _NEEDS_TUNNEL in output.failure and not any(record.msg == _NO_TUNNEL for record in output.log):
             error = no_image_error(udid)
+        if _NO_ANSWER in output.failure:
+            error = unresponsive_error(udid, doing)
+        if isinstance(error, DeviceLost) and output.failure.startswith(_DEVELOPER):
+            error = error if _has_image(program, udid, doing) else no_image_error(udid)
         if isinstance(error, NoDeveloperServices) and read_developer_mode(program, udid, doing) is False:
             return NoDeveloperServices(
                 f"developer mode of {udid} is off",
@@ -68,6 +76,14 @@ def find_cause(program: GoIosProgram, udid: str, doing: str, output: ProgramOutp
     except EnvironmentProblem:
         return error  # the phone does not say more
     return error
+
+
+def _has_image(program: GoIosProgram, udid: str, doing: str) -> bool:
+    """Return whether a developer image is mounted, as far as the phone says."""
+    output = program.call(udid, "image", "list", doing=doing)
+    if output.failure:
+        raise map_failure(udid, doing, output.failure)
+    return not any(record.msg == "none" for record in output.log)
 
 
 def read_values(program: GoIosProgram, udid: str, doing: str) -> LockdownValues:

@@ -20,6 +20,7 @@ from platforms.ios.link.client import (
 from platforms.ios.link.errors import PhoneNotPaired
 from platforms.ios.link.go_ios.client import GoIos
 from platforms.ios.link.go_ios.crash_reports import pattern_of, process_of
+from platforms.ios.link.go_ios.refusals import NoDeveloperServices
 from tests.platforms.ios.link.recorded import Answer, RecordedProgram, failed, log_line, panicked, write_program
 from tests.processes import wait_until
 
@@ -161,6 +162,22 @@ def test_the_three_reasons_for_no_developer_services_are_told_apart(
     answers = {"ps": answer, "lockdown get DeveloperModeStatus": Answer(mode)}
     with pytest.raises(EnvironmentProblem, match=words):
         program(tmp_path, answers)[0].is_running(UDID, "Runner")
+
+
+@pytest.mark.parametrize(
+    ("image", "kind", "words"),
+    [("none", NoDeveloperServices, "no developer image"), ("image signature", DeviceLost, "did not answer in time")],
+)
+def test_a_developer_service_that_hangs_is_told_from_one_that_is_missing(
+    tmp_path: Path, image: str, kind: type[EnvironmentProblem], words: str
+) -> None:
+    answers = {
+        "launch": failed("launch app command failed", "Timed out waiting for response for message:1 channel:1"),
+        "image list": Answer(stderr=log_line("INFO", image) + "\n"),
+        "lockdown get DeveloperModeStatus": Answer("true"),
+    }
+    with pytest.raises(kind, match=words):
+        program(tmp_path, answers)[0].launch(UDID, Launch(BUNDLE))
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,7 @@ def device_values(phone: StandInIPhone) -> dict[str, object]:
         "TimeZone": "Etc/UTC",
         "TimeZoneOffsetFromUTC": 0.0,
         "TrustedHostAttached": True,
+        "UniqueChipID": int(model.udid.rpartition("-")[2], 16),
         "UniqueDeviceID": model.udid,
         "WiFiAddress": phone.wifi_address,
     }
