@@ -36,7 +36,6 @@ def make_ios(client: GoIos, iphones: IPhoneLab, shell: Path, tmp_path: Path) -> 
     (tmp_path / "locks").mkdir()
     for phone in iphones.phones:
         phone.install(shell)
-    (tmp_path / "locks").mkdir()
 
     def make(phones: PhoneOptions | None = None, **changed: object) -> Ios:
         options = IosOptions(ios_app=SHELL_BUNDLE)
