@@ -181,15 +181,13 @@ class IosSession:
             EnvironmentProblem: It is not ready in time.
             DeviceLost: It became unreachable.
         """
-        is_first = True
 
         def read() -> DeviceState:
-            nonlocal is_first
             state = self._states.read()
-            if (not is_first or self._states.is_unknown) and (app := self._builds.some_app()) is not None:
+            is_old = self._states.is_unknown or state.low_power_mode or state.thermal_status
+            if is_old and (app := self._builds.some_app()) is not None:
                 self._probe(app)
                 state = self._states.read()
-            is_first = False
             return state
 
         wait_for_phone(self.device.kind or self.device.name, read, self._phone.limits, self._phone.progress)

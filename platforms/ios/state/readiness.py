@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
+from typing import Final, Self
 
 from harness.core.device import DeviceState
 from harness.core.errors import UsageError
 from harness.core.note import Note
 from harness.core.protocols import Progress
+from platforms.ios.state.phone_state import THERMAL_STATUS
 from platforms.phone_options import PhoneOptions
 from platforms.readiness import COOLING, Obstacle, charge_obstacle, not_ready_error, wait_until_ready
+
+_POLL_S: Final = 15.0
+"""Pause between two looks at a phone: each starts an app, which wakes it and warms it a little."""
+_NAMES: Final = {status: name for name, status in THERMAL_STATUS.items()}
 
 
 class Condition(StrEnum):
@@ -74,8 +79,12 @@ class IPhoneLimits:
 def wait_for_phone(name: str, read: Callable[[], DeviceState], limits: IPhoneLimits, progress: Progress) -> None:
     """Return as soon as a phone is ready.
 
-    The thermal state and low power mode are those that the last launch saw: only an app can read them. A phone that was
-    above `nominal` then is left alone for a while by the pauses between launches, and its next launch tells.
+    Args:
+        name: Its name in messages.
+        read: Reads its state. Only an app sees the thermal state and low power mode: where the last one saw it hot, or
+            saving power, another is started to look.
+        limits: Limits within which it is ready.
+        progress: Shows what is waited for.
 
     Raises:
         EnvironmentProblem: It is not ready in time, or not without help.
@@ -86,6 +95,7 @@ def wait_for_phone(name: str, read: Callable[[], DeviceState], limits: IPhoneLim
         lambda margin_c: tuple(obstacles_in(read(), limits, margin_c)),
         progress,
         timeout_s=limits.timeout_s,
+        poll_s=_POLL_S,
     )
 
 
@@ -129,6 +139,9 @@ def note_overridden(state: DeviceState, limits: IPhoneLimits) -> Note | None:
 
 
 def _find_obstacles(state: DeviceState, limits: IPhoneLimits, margin_c: float) -> Iterator[Obstacle]:
+    if state.thermal_status:
+        text = f"thermal state {_NAMES.get(state.thermal_status, state.thermal_status)}, must be nominal"
+        yield Obstacle(Condition.THERMAL_STATUS, text, COOLING)
     if state.temperature_c is not None and state.temperature_c >= limits.battery_c - margin_c:
         limit_c = limits.battery_c - margin_c
         text = f"battery at {state.temperature_c:.1f} °C, must be below {limit_c:.1f} °C"

@@ -33,6 +33,7 @@ def changed(**members: object) -> DeviceState:
         (changed(battery_percent=29.0, plugged=False), Condition.BATTERY, False),
         (changed(temperature_c=40.0), Condition.TEMPERATURE, True),
         (changed(low_power_mode=True), Condition.LOW_POWER, False),
+        (changed(thermal_status=3), Condition.THERMAL_STATUS, True),
     ],
 )
 def test_what_keeps_a_phone_from_being_measured_is_named(
