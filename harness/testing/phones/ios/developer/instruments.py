@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +19,8 @@ _LAUNCH: Final = "launchSuspendedProcessWithDevicePath:bundleIdentifier:environm
 _LAUNCH_DOMAIN: Final = "com.apple.dt.deviceprocesscontrolservice"
 _NOT_NOW, _NEVER = 2, 1
 """Errors of a launch: go-ios tries again after the former."""
+_KILL_S: Final = 3.0
+"""Time for which the end of a process is waited for: go-ios waits for an answer for 5 s."""
 _SYSTEM_PROCESSES: Final = ((1, "launchd"), (41, "installd"), (57, "SpringBoard"), (61, "ReportCrash"))
 
 
@@ -38,7 +39,7 @@ def _control_processes(phone: StandInIPhone, call: Call) -> ArchiveValue:
         case selector if selector == _LAUNCH:
             return _launch(phone, call)
         case "killPid:":
-            phone.process_table.send_signal(call.number(0), signal.SIGKILL)
+            phone.process_table.kill_process(call.number(0), _KILL_S)
             return None
         case "requestDisableMemoryLimitsForPid:":
             return True

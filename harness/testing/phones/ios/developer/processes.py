@@ -202,10 +202,16 @@ class ProcessTable:
     def kill(self, bundle: str) -> bool:
         """Kill an app, and wait for its end; return False if it does not run."""
         process = self.find(bundle)
-        if process is None:
+        return process is not None and self.kill_process(process.pid)
+
+    def kill_process(self, pid: int, timeout_s: float = _END_S) -> bool:
+        """Kill a process, and wait for its end up to the limit; return False if there is no such process of an app."""
+        with self._lock:
+            entry = self._running.get(pid)
+        if entry is None:
             return False
-        self.send_signal(process.pid, signal.SIGKILL)
-        process.wait()
+        entry[1].send_signal(signal.SIGKILL)
+        entry[0].wait(timeout_s)
         return True
 
     def kill_all(self) -> None:

@@ -76,6 +76,7 @@ def test_running_apps_are_listed_and_killed_with_what_they_started(
     assert {"launchd", "SpringBoard", "TestApp"} <= {each["Name"] for each in json.loads(ios.succeed("ps"))}
     child = int(wait_for(sleeper.container / "child"))
     ios.succeed("kill", _BUNDLE)
+    assert "TestApp" not in {each["Name"] for each in json.loads(ios.succeed("ps"))}
     assert process.wait()
     assert process.exit_code == -signal.SIGKILL
     assert shell.poll_until(lambda: not is_alive(child), _END_S)
