@@ -140,7 +140,6 @@ class IosSession:
         self._last = container
         if end.result is not None:
             self._states.add(end.result.after)
-        self._states.forget_battery()
         return self._completed(replace(command, argv=(app.path, *arguments)), end)
 
     def pull(self, remote: str, local: Path) -> None:

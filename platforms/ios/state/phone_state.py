@@ -11,8 +11,8 @@ from platforms.ios.link.client import Battery, PhoneClient
 
 THERMAL_STATUS: Final = {"nominal": 0, "fair": 1, "serious": 3, "critical": 4}
 """Android's degrees (`THERMAL_STATUS_*`) that mean the same as iOS's: from `fair` on the system lowers its clocks."""
-_FRESH_S: Final = 5.0
-"""A battery is not asked again for so long: a call costs half a second, and wakes the phone."""
+_FRESH_S: Final = 20.0
+"""A battery is not asked again for so long: it costs a second, wakes the phone, and its values change slowly."""
 
 
 class StateReader:
@@ -39,10 +39,6 @@ class StateReader:
     def is_unknown(self) -> bool:
         """Whether no app has told anything yet."""
         return self._app.time == 0.0
-
-    def forget_battery(self) -> None:
-        """Ask for the battery again at the next reading."""
-        self._read_at = None
 
     def read(self) -> DeviceState:
         """Return the state now: the battery as it is, the rest as the last app saw it.

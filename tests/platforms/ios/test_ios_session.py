@@ -32,8 +32,8 @@ def sh(script: str, *words: str, timeout_s: float = 60.0) -> Command:
 
 def test_the_state_of_a_phone_is_what_its_app_saw(make_ios: MakeIos, iphone: StandInIPhone) -> None:
     platform = make_ios()
+    iphone.heat("serious", 33.5)
     with platform.open(device_of(platform, iphone), RecordedProgress()) as session:
-        iphone.heat("serious", 33.5)
         iphone.conditions.brightness = 0.75
         session.run(sh("true"))
         state = session.state()
