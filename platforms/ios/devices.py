@@ -34,6 +34,10 @@ _KINDS: Final = {
     "iPhone17,3": "iPhone 16",
     "iPhone17,4": "iPhone 16 Plus",
     "iPhone17,5": "iPhone 16e",
+    "iPhone18,1": "iPhone 17 Pro",
+    "iPhone18,2": "iPhone 17 Pro Max",
+    "iPhone18,3": "iPhone 17",
+    "iPhone18,4": "iPhone Air",
 }
 """Names of products for people. A product that is missing is called by its identifier."""
 _CORES: Final = 6

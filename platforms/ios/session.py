@@ -18,15 +18,16 @@ from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLos
 from harness.core.note import Note
 from harness.core.protocols import Progress, Staged
 from platforms.ios.apps.builds import InstalledBuilds, PackagedApp
+from platforms.ios.apps.crash_watch import CrashWatch
 from platforms.ios.apps.launching import AppEnd, AppStart, AppStarter
-from platforms.ios.apps.other_apps import run_other_app
+from platforms.ios.apps.other_apps import OtherApp, run_other_app
 from platforms.ios.apps.packages import PackageInfo
 from platforms.ios.apps.protocol import AppResult
 from platforms.ios.apps.xctest import XCTestPhone, run_tests_of
 from platforms.ios.files.container import Container, StagedFile
 from platforms.ios.link.client import PhoneClient
 from platforms.ios.state.phone_state import StateReader
-from platforms.ios.state.readiness import IPhoneLimits, note_overridden, wait_for_phone
+from platforms.ios.state.readiness import IPhoneLimits, note_overridden, sees_obstacle, wait_for_phone
 
 _PROBE: Final = ("--version",)
 """Arguments of a launch that only tells the state of the phone and which build is installed."""
@@ -131,7 +132,8 @@ class IosSession:
             container = self._open_container(command.app.package)
             container.add([file for files in self._staged.values() for file in files])
             self._last = container
-            return run_other_app(self._client, self._udid, command, command.app)
+            other = OtherApp(self._builds.find_installed(command.app.package), command.app.result)
+            return run_other_app(self._client, self._udid, command, other, self._crashes)
         app, arguments = self._resolve(command)
         self._install(app)
         container = self._open_container(app.bundle)
@@ -183,7 +185,7 @@ class IosSession:
 
         def read() -> DeviceState:
             state = self._states.read()
-            is_old = self._states.is_unknown or state.low_power_mode or state.thermal_status
+            is_old = self._states.is_unknown or sees_obstacle(state, self._phone.limits)
             if is_old and (app := self._builds.some_app()) is not None:
                 self._probe(app)
                 state = self._states.read()
@@ -224,7 +226,8 @@ class IosSession:
         self._launches = 0
         self._logs_next = False
         self._states = StateReader(self._client, self._udid)
-        self._starter = AppStarter(self._client, self._udid)
+        self._crashes = CrashWatch(self._client, self._udid)
+        self._starter = AppStarter(self._client, self._udid, self._crashes)
         self._builds = InstalledBuilds(self._client, self._udid)
         self._tested: dict[str, PackageInfo] = {}
         self._tests = XCTestPhone(self._client, self._udid, self.device.name, self._phone.sign)
@@ -235,7 +238,6 @@ class IosSession:
         folders = [folder for folder in self._tested if any(word.startswith(f"{folder}/") for word in command.argv)]
         folder = next(reversed(folders or list(self._tested)), "")
         completed = run_tests_of(self._tests, command, app, self._tested.get(folder), staged)
-        self._states.forget_battery()
         return replace(completed, energy_unavailable=_NO_ENERGY if command.energy else None)
 
     def _resolve(self, command: Command) -> tuple[PackagedApp, tuple[str, ...]]:

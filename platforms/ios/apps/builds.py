@@ -85,7 +85,7 @@ class InstalledBuilds:
         return next((app for app in reversed(self._apps.values()) if self._is_there(app)), None)
 
     def installed_app(self, bundle: str) -> PackagedApp:
-        """Return an app that somebody installed.
+        """Return a runner app that somebody installed.
 
         Raises:
             BenchmarkUnsupported: It is not installed.
@@ -93,14 +93,22 @@ class InstalledBuilds:
         """
         name = f"{PREFIX}{bundle}"
         if name not in self._apps:
-            listed = self._list().get(bundle)
-            if listed is None:
-                raise BenchmarkUnsupported(
-                    f"the app {bundle} is not installed on {self._udid}",
-                    hint="install it, or give its .ipa (--program)",
-                )
-            self._apps[name] = PackagedApp(bundle, listed.executable, name)
+            self._apps[name] = PackagedApp(bundle, self.find_installed(bundle).executable, name)
         return self._apps[name]
+
+    def find_installed(self, bundle: str) -> InstalledApp:
+        """Return what the phone says of an app.
+
+        Raises:
+            BenchmarkUnsupported: It is not installed.
+            DeviceLost: The phone became unreachable.
+        """
+        listed = self._list().get(bundle)
+        if listed is None:
+            raise BenchmarkUnsupported(
+                f"the app {bundle} is not installed on {self._udid}", hint="install it, or give its .ipa (--program)"
+            )
+        return listed
 
     def is_current(self, app: PackagedApp) -> bool:
         """Return whether this very build is installed, as far as is known."""

@@ -11,7 +11,7 @@ import json
 import math
 import tempfile
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -20,18 +20,17 @@ from pydantic import ValidationError
 
 from harness import shell
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
-from platforms.ios.apps.crashes import Crash, parse_crash
+from platforms.ios.apps.crash_watch import CrashWatch
+from platforms.ios.apps.crashes import Crash
 from platforms.ios.apps.protocol import LINKS, MARK, RESULT, SCHEMA, AppResult
-from platforms.ios.link.client import CrashReport, Launch, PhoneClient
+from platforms.ios.link.client import Launch, PhoneClient
 
 FIRST_PAUSE_S: Final = 0.3
 LONGEST_PAUSE_S: Final = 5.0
 """Pauses between two looks for a result grow from the first to the latter: each look wakes the phone for a moment."""
 _GROWTH: Final = 1.5
-_LOOKS_PER_CHECK: Final = 3
+LOOKS_PER_CHECK: Final = 3
 """After so many looks in vain the process itself is asked for."""
-_CRASH_S: Final = 10.0
-"""Time that iOS may take to write a crash report."""
 _MOST_OUTPUT: Final = 64 << 20
 
 
@@ -92,12 +91,13 @@ class AppStarter:
     Args:
         client: Reaches the phone.
         udid: Its UDID.
+        crashes: Its crash reports.
     """
 
-    def __init__(self, client: PhoneClient, udid: str) -> None:
+    def __init__(self, client: PhoneClient, udid: str, crashes: CrashWatch) -> None:
         self._client = client
         self._udid = udid
-        self._known_crashes: frozenset[str] | None = None
+        self._crashes = crashes
 
     def run(self, start: AppStart) -> AppEnd:
         """Run an app to its end.
@@ -108,12 +108,11 @@ class AppStarter:
             EnvironmentProblem: The phone refuses.
             BenchmarkUnsupported: It is not installed, or cannot be started in this way.
         """
-        if self._known_crashes is None:
-            self._known_crashes = frozenset(report.name for report in self._list_crashes())
+        self._crashes.begin()
         began = time.monotonic()
         self._client.launch(self._udid, start.launch())
         try:
-            text = self._wait(start, began + start.timeout_s)
+            text, is_gone = self._wait(start, began + start.timeout_s)
         except BaseException:
             with contextlib.suppress(EnvironmentProblem):
                 self._client.kill(self._udid, start.bundle)
@@ -122,23 +121,23 @@ class AppStarter:
         if text is not None:
             result = parse_result(text, start)
             return AppEnd(result, *self._read_outputs(start, result), wall_s=result.wall_s)
-        timed_out = wall_s >= start.timeout_s
-        if timed_out:
+        if not is_gone:
             self._client.kill(self._udid, start.bundle)
-        crash = None if timed_out else self._find_crash(start)
-        return AppEnd(None, *self._read_outputs(start), wall_s=wall_s, timed_out=timed_out, crash=crash)
+        crash = self._crashes.find(start.process) if is_gone else None
+        return AppEnd(None, *self._read_outputs(start), wall_s=wall_s, timed_out=not is_gone, crash=crash)
 
-    def _wait(self, start: AppStart, deadline: float) -> str | None:
-        """Return the text of a result, or None when the process is gone or its time is over."""
-        for look, pause_s in enumerate(_pauses(), 1):
+    def _wait(self, start: AppStart, deadline: float) -> tuple[str | None, bool]:
+        """Return the text of a result, or None when its time is over; and whether the process is gone without one."""
+        for look, pause_s in enumerate(growing_pauses(), 1):
             shell.pause(max(0.0, min(pause_s, deadline - time.monotonic())))
             if (text := self._read(start, start.result)) is not None:
-                return text
+                return text, False
             if time.monotonic() >= deadline:
-                return None
-            if look % _LOOKS_PER_CHECK == 0 and self._is_gone(start):
-                return self._read(start, start.result)  # it may have ended well between the two questions
-        return None
+                return None, False
+            if look % LOOKS_PER_CHECK == 0 and self._is_gone(start):
+                text = self._read(start, start.result)  # it may have ended well between the two questions
+                return text, text is None
+        return None, False
 
     def _is_gone(self, start: AppStart) -> bool:
         return bool(start.process) and self._client.is_running(self._udid, start.process) is False
@@ -162,25 +161,6 @@ class AppStarter:
                 return None
             with local.open("rb") as file:
                 return file.read(_MOST_OUTPUT).decode(errors="replace")
-
-    def _list_crashes(self) -> Collection[CrashReport]:
-        return self._client.list_crash_reports(self._udid)
-
-    def _find_crash(self, start: AppStart) -> Crash | None:
-        """Return what the report of a crash that just happened says; None if iOS writes none."""
-        found: list[CrashReport] = []
-
-        def is_there() -> bool:
-            known = self._known_crashes or frozenset()
-            reports = self._list_crashes()
-            found.extend(report for report in reports if report.name not in known and report.process == start.process)
-            return bool(found)
-
-        shell.poll_until(is_there, _CRASH_S)
-        if not found:
-            return None
-        self._known_crashes = (self._known_crashes or frozenset()) | {report.name for report in found}
-        return parse_crash(self._client.read_crash_report(self._udid, found[-1]))
 
 
 def parse_result(text: str, start: AppStart) -> AppResult:
@@ -210,7 +190,8 @@ def parse_result(text: str, start: AppStart) -> AppResult:
     return result
 
 
-def _pauses() -> Iterator[float]:
+def growing_pauses() -> Iterator[float]:
+    """Yield the pauses between two looks for what an app leaves, in seconds, without end."""
     pause_s = FIRST_PAUSE_S
     while math.isfinite(pause_s):
         yield pause_s

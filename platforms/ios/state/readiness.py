@@ -42,6 +42,9 @@ class Condition(StrEnum):
         return frozenset(cls(name) for name in names)
 
 
+_SEEN_BY_APPS: Final = frozenset({Condition.THERMAL_STATUS, Condition.LOW_POWER})
+
+
 @dataclass(frozen=True, slots=True)
 class IPhoneLimits:
     """Limits within which an iPhone is ready.
@@ -120,6 +123,11 @@ def obstacles_in(state: DeviceState, limits: IPhoneLimits, margin_c: float = 0.0
     for obstacle in _find_obstacles(state, limits, margin_c):
         if obstacle.condition not in limits.overridden:
             yield obstacle
+
+
+def sees_obstacle(state: DeviceState, limits: IPhoneLimits) -> bool:
+    """Return whether something keeps a phone from being ready that only an app sees, and that may be over by now."""
+    return any(obstacle.condition in _SEEN_BY_APPS for obstacle in obstacles_in(state, limits))
 
 
 def note_overridden(state: DeviceState, limits: IPhoneLimits) -> Note | None:

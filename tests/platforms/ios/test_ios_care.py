@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from harness.config.settings import Settings
-from harness.core.app import App
 from harness.core.command import Command
 from harness.core.device import Device
 from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
 from harness.testing.phones.ios.apps.packages import SHELL_BUNDLE
 from harness.testing.phones.ios.lab import IPhoneLab
 from harness.testing.progress import RecordedProgress
-from platforms.ios.apps.other_apps import run_other_app
+from platforms.ios.apps.crash_watch import CrashWatch
+from platforms.ios.apps.other_apps import OtherApp, run_other_app
+from platforms.ios.link.client import InstalledApp
 from platforms.ios.link.errors import lost_error
 from platforms.ios.link.go_ios.client import GoIos
 from platforms.ios.link.go_ios.words import check_remote
@@ -52,7 +53,9 @@ def test_a_folder_that_is_named_as_a_result_keeps_its_files(
     client.push(udid, SHELL_BUNDLE, tmp_path / "photo", "Documents/album/photo")
     command = Command(("true",), timeout_s=5.0)
     with pytest.raises(EnvironmentProblem, match="is no file"):
-        run_other_app(client, udid, command, App(package=SHELL_BUNDLE, result="Documents/album"))
+        run_other_app(
+            client, udid, command, OtherApp(InstalledApp(SHELL_BUNDLE), "Documents/album"), CrashWatch(client, udid)
+        )
     assert client.list_files(udid, SHELL_BUNDLE, "Documents/album") == ("photo",)
 
 

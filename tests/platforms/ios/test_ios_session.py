@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.core.app import App
 from harness.core.command import Command
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem, OutOfSpace
@@ -196,3 +197,39 @@ def test_a_phone_without_developer_mode_is_listed_with_its_remedy(make_ios: Make
     (status,) = [status for status in make_ios().list_devices() if status.name == iphone.model.udid]
     assert (status.device, status.state) == (None, "developer mode is off")
     assert "restart" in status.remedy
+
+
+def other_app(folder: Path, script: str) -> Path:
+    """The package of an app that does not speak the protocol of runner apps."""
+    program = folder / "program"
+    program.write_text(f'#!/bin/sh\ncd "$HOME"\n{script}\n')
+    program.chmod(0o755)
+    return make_package(folder, program, bundle="org.example.other", name="Other")
+
+
+@pytest.mark.parametrize(
+    ("script", "exit_code", "signal", "said"),
+    [
+        ("mkdir -p Documents; echo '[1]' > Documents/result.json; sleep 60", 0, None, ""),
+        ("mkdir -p Documents; echo '[1]' > Documents/result.json", 0, None, ""),
+        ("exit 3", 1, None, "neither its result nor a crash report"),
+        ("kill -SEGV $$", None, 11, "SIGSEGV"),
+    ],
+)
+def test_an_app_that_is_not_ours_is_judged_by_its_result(  # noqa: PLR0917 - a table
+    make_ios: MakeIos,
+    iphone: StandInIPhone,
+    tmp_path: Path,
+    script: str,
+    exit_code: int | None,
+    signal: int | None,
+    said: str,
+) -> None:
+    iphone.install(other_app(tmp_path, script))
+    app = App(package="org.example.other", activity="", result="Documents/result.json")
+    platform = make_ios()
+    with platform.open(device_of(platform, iphone), RecordedProgress()) as session:
+        completed = session.run(Command(("--words",), app=app, timeout_s=40.0))
+    assert (completed.exit_code, completed.signal, completed.timed_out) == (exit_code, signal, False)
+    assert said in completed.stderr
+    assert completed.stdout == ("[1]\n" if exit_code == 0 else "")

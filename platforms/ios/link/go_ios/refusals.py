@@ -80,7 +80,7 @@ def locked_error(phone: str, doing: str, _text: str = "") -> PhoneNotPaired:
 def _no_tunnel(phone: str, _doing: str, _text: str) -> HarnessError:
     return EnvironmentProblem(
         f"{phone} needs a tunnel (iOS 17 and later), and none is running",
-        hint="`sudo ios tunnel start`, or `ios tunnel start --userspace` (iOS 17.4 and later), and leave it running",
+        hint="`sudo ios tunnel start`, or `ios tunnel start --userspace` (later than iOS 17.4), and leave it running",
     )
 
 
