@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import signal
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,10 +18,10 @@ from harness.core.note import Note
 from harness.core.protocols import Progress, Staged
 from platforms.ios.apps.builds import InstalledBuilds, PackagedApp
 from platforms.ios.apps.crash_watch import CrashWatch
+from platforms.ios.apps.judging import NO_ENERGY, judge_end
 from platforms.ios.apps.launching import AppEnd, AppStart, AppStarter
 from platforms.ios.apps.other_apps import OtherApp, run_other_app
 from platforms.ios.apps.packages import PackageInfo
-from platforms.ios.apps.protocol import AppResult
 from platforms.ios.apps.xctest import XCTestPhone, run_tests_of
 from platforms.ios.files.container import Container, StagedFile
 from platforms.ios.link.client import PhoneClient
@@ -34,7 +33,6 @@ _PROBE: Final = ("--version",)
 _PROBE_S: Final = 60.0
 _FOLDER_NOTE: Final = Path(__file__).parent / "files" / "about-this-folder.txt"
 """File in each benchmark's folder, so that it is there even if the benchmark has no files."""
-_NO_ENERGY: Final = "iPhones tell computers nothing of their energy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +140,7 @@ class IosSession:
         self._last = container
         if end.result is not None:
             self._states.add(end.result.after)
-        return self._completed(replace(command, argv=(app.path, *arguments)), end)
+        return judge_end(replace(command, argv=(app.path, *arguments)), end, tuple(self._notes()))
 
     def pull(self, remote: str, local: Path) -> None:
         """Fetch a file from the container of the app that ran last, then remove it there.
@@ -238,7 +236,7 @@ class IosSession:
         folders = [folder for folder in self._tested if any(word.startswith(f"{folder}/") for word in command.argv)]
         folder = next(reversed(folders or list(self._tested)), "")
         completed = run_tests_of(self._tests, command, app, self._tested.get(folder), staged)
-        return replace(completed, energy_unavailable=_NO_ENERGY if command.energy else None)
+        return replace(completed, energy_unavailable=NO_ENERGY if command.energy else None)
 
     def _resolve(self, command: Command) -> tuple[PackagedApp, tuple[str, ...]]:
         """Return the app that a command starts, and its arguments."""
@@ -333,45 +331,8 @@ class IosSession:
             yield lines
             lines.extend(f"{line}\n" for line in log.lines(process))
 
-    def _completed(self, command: Command, end: AppEnd) -> Completed:
-        result = end.result
-        unavailable = _NO_ENERGY if command.energy else None
-        if result is not None:
-            return Completed(
-                command=command,
-                exit_code=result.exit_code,
-                stdout=end.stdout,
-                stderr=end.stderr,
-                wall_s=result.wall_s,
-                cpu_s=result.cpu_s,
-                peak_memory_bytes=result.peak_memory_bytes,
-                energy_unavailable=unavailable,
-                notes=tuple(self._notes(result)),
-            )
-        number = end.crash.signal if end.crash is not None else None
-        told = f"{end.crash.text}\n" if end.crash is not None else ""
-        if not told and not end.timed_out:
-            told = "it left neither a result nor a crash report: iOS ends apps for memory, or in the background\n"
-        return Completed(
-            command=command,
-            exit_code=None if end.timed_out or number is not None else 1,
-            signal=int(signal.SIGKILL) if end.timed_out else number,
-            timed_out=end.timed_out,
-            stdout=end.stdout,
-            stderr=told + end.stderr,
-            wall_s=end.wall_s,
-            energy_unavailable=unavailable,
-        )
-
-    def _notes(self, result: AppResult) -> Iterator[Note]:
+    def _notes(self) -> Iterator[Note]:
         """Yield what a reader of a launch's numbers must know of the phone."""
         if (overridden := note_overridden(self._states.read(), self._phone.limits)) is not None:
             yield overridden
-        if result.foreground is False:
-            yield Note(
-                code="background",
-                message="the app was not in the foreground all the time: iOS slows apps down that nobody sees",
-                hint="leave the phone unlocked and alone while it is measured; switch notifications off",
-                trust=False,
-            )
         yield from self._builds.notes()

@@ -63,7 +63,7 @@ def test_two_builds_of_one_app_are_installed_in_turns(desk: IPhoneDesk, spec: Pa
 def test_equal_builds_have_no_regression(desk: IPhoneDesk, spec: Path) -> None:
     sides = ("--control-program", desk.app("old", STEPS), "--treatment-program", desk.app("new", STEPS))
     phone = desk.phones[0]
-    decided = ("--alpha", "0.0001", "--pairs", "8", "--seed", "2")
+    decided = ("--alpha", "0.0001", "--pairs", "5", "--seed", "2")
     done = desk.harness("compare", "-b", spec, *sides, *decided, on=phone.model.udid)
     assert done.code in {0, 5}, done.stderr + done.stdout
     (result,) = done.read()

@@ -38,6 +38,9 @@ class CrashWatch:
     def find(self, process: str) -> Crash | None:
         """Return what the report of a process that just crashed says; None if iOS writes none in time.
 
+        Args:
+            process: Name of the process; empty where it is unknown, for any.
+
         Raises:
             DeviceLost: The phone became unreachable.
             EnvironmentProblem: The phone refuses.
@@ -47,7 +50,7 @@ class CrashWatch:
 
         def is_there() -> bool:
             listed = self._client.list_crash_reports(self._udid)
-            reports.extend(report for report in listed if report.name not in known and report.process == process)
+            reports.extend(report for report in listed if report.name not in known and process in {"", report.process})
             return bool(reports)
 
         if not shell.poll_until(is_there, _WRITTEN_S):

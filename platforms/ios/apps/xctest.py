@@ -15,18 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final, Self
 
-from harness import shell
 from harness.core.app import App
 from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
 from harness.core.xctest import CaseAsserted, CaseBegan, CaseEnded, CaseMeasured, XCTestCase, parse_log
-from platforms.ios.apps.crashes import Crash, parse_crash
+from platforms.ios.apps.crash_watch import CrashWatch
+from platforms.ios.apps.crashes import Crash
 from platforms.ios.apps.packages import PackageInfo
 from platforms.ios.apps.repacking import BundledFiles, put_files
-from platforms.ios.link.client import CrashReport, PhoneClient, XCTestEnd, XCTestStart
+from platforms.ios.link.client import PhoneClient, XCTestEnd, XCTestStart
 
-_CRASH_S: Final = 10.0
-"""Time in which iOS writes the report of a crash."""
 _MOST_REASONS: Final = 5
 
 
@@ -79,7 +77,8 @@ def run_tests_of(
         _check_package(app, package)
         _install(phone, package, BundledFiles(app.tests, _bundled_files(command, app, files)))
     start = XCTestStart(app.package, app.package, app.tests, env=command.env, timeout_s=command.timeout_s)
-    known = {report.name for report in phone.client.list_crash_reports(phone.udid)}
+    crashes = CrashWatch(phone.client, phone.udid)
+    crashes.begin()
     began = time.monotonic()
     end = phone.client.run_tests(phone.udid, start)
     wall_s = time.monotonic() - began
@@ -88,7 +87,7 @@ def run_tests_of(
             phone.client.kill(phone.udid, app.package)
     crash = None
     if not end.timed_out and (end.problem or _TestLog.read(end.log).is_cut_off):
-        crash = _find_crash(phone, known, package.executable if package is not None else "")
+        crash = crashes.find(package.executable if package is not None else "")
     return judge(end, command, crash, wall_s=wall_s)
 
 
@@ -215,16 +214,3 @@ def _install(phone: XCTestPhone, package: PackageInfo, bundled: BundledFiles) ->
     with tempfile.TemporaryDirectory(prefix="harness-") as folder:
         phone.client.install(phone.udid, put_files(package, bundled, phone.sign, Path(folder)))
     phone.installed[package.bundle] = digest
-
-
-def _find_crash(phone: XCTestPhone, known: set[str], process: str) -> Crash | None:
-    """Return what the report of a crash says that was written meanwhile; None if there is none."""
-    new: list[CrashReport] = []
-
-    def look() -> bool:
-        reports = phone.client.list_crash_reports(phone.udid)
-        new.extend(report for report in reports if report.name not in known and process in {"", report.process})
-        return bool(new)
-
-    shell.poll_until(look, _CRASH_S)
-    return parse_crash(phone.client.read_crash_report(phone.udid, new[-1])) if new else None

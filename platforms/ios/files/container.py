@@ -126,8 +126,7 @@ class Container:
 
     def _push_content(self, local: Path, digest: str, content: str) -> None:
         if self._present is None:
-            names = self.client.list_files(self.udid, self.bundle, f"{self.folder}/contents")
-            self._present = {PurePosixPath(name).name for name in names}
+            self._present = self._look_around()
         if digest in self._present:
             return
         try:
@@ -138,6 +137,14 @@ class Container:
                 raise
             self.client.push(self.udid, self.bundle, local, content)
         self._present.add(digest)
+
+    def _look_around(self) -> set[str]:
+        """Return the contents that are there, and remove the folders of runs that were killed: the phone is ours."""
+        paths = [PurePosixPath(name).parts for name in self.client.list_files(self.udid, self.bundle, self.folder)]
+        for name in sorted({parts[1] for parts in paths if parts[0] == "sessions" and len(parts) > 1}):
+            if f"{self.folder}/sessions/{name}" != self.session:
+                self.discard(f"{self.folder}/sessions/{name}")
+        return {parts[-1] for parts in paths if parts[0] == "contents"}
 
     def _make_room(self) -> bool:
         """Remove the contents that nothing of this session links; return whether there were any."""

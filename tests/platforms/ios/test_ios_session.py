@@ -233,3 +233,21 @@ def test_an_app_that_is_not_ours_is_judged_by_its_result(  # noqa: PLR0917 - a t
     assert (completed.exit_code, completed.signal, completed.timed_out) == (exit_code, signal, False)
     assert said in completed.stderr
     assert completed.stdout == ("[1]\n" if exit_code == 0 else "")
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(
+    make_ios: MakeIos, iphone: StandInIPhone, tmp_path: Path
+) -> None:
+    (tmp_path / "model").write_bytes(b"model")
+    ours = iphone.apps[SHELL_BUNDLE].container / "Documents" / "edge-harness"
+    left = ours / "sessions" / "killed" / "0" / "output.bin"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(bytes(1000))
+    (ours.parent / "precious").write_text("the user's own")
+    platform = make_ios()
+    with platform.open(device_of(platform, iphone), RecordedProgress()) as session:
+        session.stage({"model": tmp_path / "model"}, {})
+        assert not left.exists()
+    assert not list((ours / "sessions").glob("*"))
+    assert (ours.parent / "precious").exists()
+    assert any(content.read_bytes() == b"model" for content in (ours / "contents").iterdir())

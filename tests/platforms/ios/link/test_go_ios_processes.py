@@ -101,11 +101,10 @@ def test_without_developer_services_the_reason_is_told(
         client.launch(udid, Launch(BUNDLE))
 
 
+@pytest.mark.parametrize("lab", ["18.5"], indirect=True)
 def test_a_new_phone_without_a_tunnel_is_told_from_one_without_an_image(
     lab: IPhoneLab, go_ios: Path, phone: StandInIPhone, app: StandInApp, udid: str
 ) -> None:
-    if lab.tunnels is None:
-        pytest.skip("this version of iOS needs no tunnel")
     client = GoIos(go_ios, usbmuxd=lab.usbmuxd, tunnel="127.0.0.1:1")
     assert client.read_properties(udid).version == phone.model.version
     assert client.list_files(udid, BUNDLE, "Documents") == ()

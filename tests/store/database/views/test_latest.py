@@ -102,8 +102,8 @@ def test_selections_narrow_lists_and_unknown_names_select_nothing(database: Data
         Selection(devices=("\ud800",), text="\ud800"): 0,
         Selection(text="' OR 1=1 --"): 0,
         Selection(text="\\"): 0,
-        Selection(text="%" * 10_000_000): 0,
-        Selection(models=("x" * 1_000_000,) * 1000): 0,
+        Selection(text="%" * 1_000_000): 0,
+        Selection(models=("x" * 50_000,) * 1000): 0,
     }
     assert {selection: reader.latest(selection, FIRST).total for selection in counts} == counts
 
