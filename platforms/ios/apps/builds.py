@@ -155,7 +155,7 @@ class InstalledBuilds:
         wanted = app.package.executable_sha256[:12] if app.package is not None else ""
         return BenchmarkFailed(
             f"another build of {app.bundle} ran than was given: its program has the digest {ran}, not {wanted}",
-            hint="remove the app from the phone, and let the app tell the digest of its own program (docs/ios.md)",
+            hint="remove the app from the phone, and let the app tell the digest of its own program",
         )
 
     def _is_there(self, app: PackagedApp) -> bool:

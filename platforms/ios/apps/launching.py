@@ -175,13 +175,13 @@ def parse_result(text: str, start: AppStart) -> AppResult:
         if version != SCHEMA:
             raise BenchmarkFailed(
                 f"{start.bundle} writes results of version {version!r}, and version {SCHEMA} is read here",
-                hint="build the app of this version of the harness (docs/ios.md)",
+                hint="build the runner app of this version of the harness",
             )
         result = AppResult.model_validate(document)
     except (ValueError, RecursionError, ValidationError) as error:
         reason = str(error).splitlines()[0][:200]
         raise BenchmarkFailed(
-            f"{start.bundle} left a result that is not of the form in docs/ios.md: {reason}"
+            f"{start.bundle} left a result of another form than runner apps have: {reason}"
         ) from error
     if result.mark != start.mark:
         raise BenchmarkFailed(
