@@ -22,6 +22,7 @@ from platforms.android.options import AndroidOptions
 from platforms.android.platform import Android
 from platforms.android.settings.preparation import Preparation
 from platforms.android.settings.settings_log import SettingsLog
+from platforms.phone_options import PhoneOptions
 
 pytestmark = pytest.mark.slow
 
@@ -422,7 +423,8 @@ def test_a_shell_without_an_answer_is_reported(phone: PhoneHere, prepared: Prepa
 
 
 def test_a_phone_can_do_what_its_options_ask_for() -> None:
-    of_device = {option.name for option in declared_options(AndroidOptions) if option.option.of_device}
+    options = (*declared_options(AndroidOptions), *declared_options(PhoneOptions))
+    of_device = {option.name for option in options if option.option.of_device}
     assert of_device == set(Android.device_options)
 
 

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import pytest
 
+from harness.config.options import declared_options
 from harness.core.device import DeviceState
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.testing.progress import RecordedProgress
 from platforms.ios.apps.protocol import AppState
 from platforms.ios.link.client import Battery
+from platforms.ios.options import IosOptions
+from platforms.ios.platform import Ios
 from platforms.ios.state.phone_state import THERMAL_STATUS, device_state
 from platforms.ios.state.readiness import (
     Condition,
@@ -90,3 +93,8 @@ def test_what_the_computer_reads_counts_before_what_the_app_saw() -> None:
     assert (alone.battery_percent, alone.plugged, alone.temperature_c) == (50.0, False, None)
     assert (both.battery_percent, both.plugged, both.temperature_c) == (51.0, True, 30.0)
     assert (both.brightness, both.low_power_mode) == (0.25, True)
+
+
+def test_an_iphone_can_do_what_the_options_of_phones_ask_for() -> None:
+    options = (*declared_options(IosOptions), *declared_options(PhoneOptions))
+    assert {option.name for option in options if option.option.of_device} == set(Ios.device_options)
