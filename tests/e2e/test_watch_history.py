@@ -11,7 +11,7 @@ from harness.core.alarm import AlarmStage
 from harness.core.change import ChangeKind
 from harness.watch.store.commits import CommitStatus
 from harness.watch.store.notifications import DeliveryStatus
-from tests.cli.project import Project
+from tests.cli.project import Outcome, Project
 from tests.e2e.repositories import need
 from tests.e2e.watched import WORK, Watch, culprits, documents, watch_of
 
@@ -26,19 +26,30 @@ def watch(tmp_path: Path) -> Watch:
     return watch_of(Project(tmp_path, tmp_path / "cache"), every_s=4 * 3600)
 
 
-@pytest.mark.parametrize(("seed", "gain"), [(1, 0.03), (2, 0.06)])  # the latter takes the culprit back
-def test_exactly_the_culprits_among_64_commits_are_reported(watch: Watch, seed: int, gain: float) -> None:
-    chance = random.Random(seed)
-    places = chance.randrange(12, 24), chance.randrange(28, 38), chance.randrange(44, 54)
+def watch_64_commits(watch: Watch, places: tuple[int, int, int], chance: random.Random, gain: float) -> Outcome:
+    """Watch a history with a slower commit, one that does not build, and one that is faster or takes the first back."""
     for number in range(1, 65):
         slower = {places[0]: 0.06, places[2]: -gain}.get(number, 0.0)
         same = number not in {*places, places[1] + 1} and chance.random() < 0.3
         takes_back = number == places[2] and gain == 0.06
         subject = f'Revert "Change {places[0]}"' if takes_back else f"Change {number}"
         watch.work.commit(subject, slower=slower, breaks=number == places[1], same=same)
-    culprit, broken, better = (watch.work.commits[place] for place in places)
+    return watch.harness("--since", watch.work.commits[0], *watch.diary, *FEW)
 
-    done = watch.harness("--since", watch.work.commits[0], *watch.diary, *FEW)
+
+@pytest.mark.parametrize(("seed", "gain"), [(1, 0.03), (2, 0.06)])  # the latter takes the culprit back
+def test_exactly_the_culprits_among_64_commits_are_reported(tmp_path: Path, seed: int, gain: float) -> None:
+    need("git", "g++")
+    chance = random.Random(seed)
+    places = chance.randrange(12, 24), chance.randrange(28, 38), chance.randrange(44, 54)
+    for attempt in range(3):  # on a crowded machine the watcher may say that it cannot decide: then it says no more
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        watch = watch_of(Project(folder, folder / "cache"), every_s=4 * 3600)
+        done = watch_64_commits(watch, places, chance, gain)
+        if "not confirmed: undecided" not in done.stderr:
+            break
+    culprit, broken, better = (watch.work.commits[place] for place in places)
 
     assert done.code == 1, done.stderr
     assert watch.counts() == {CommitStatus.DONE: 63, CommitStatus.BUILD_FAILED: 1}
