@@ -41,7 +41,7 @@ HOT_C: Final = 85.0
 """Temperature that is reported: systems on a chip begin to lower their clock between 80 and 95 degrees."""
 
 BRIGHTNESS_LIMIT: Final = 0.1
-"""Change of a screen's brightness that is reported: a tenth of its range is about a tenth of a watt on a phone."""
+"""Change of a screen's brightness, of its range, that is reported. A choice: nobody has measured what it costs."""
 
 SLEEP_S: Final = 2.0
 SLEEP_SHARE: Final = 0.1
@@ -253,7 +253,7 @@ def _note_low_power(launches: Sequence[Launch]) -> Iterator[Note]:
         yield Note(
             code="low_power",
             message=f"the device was in low power mode in {_in_launches(saving, launches)}, which limits its clocks",
-            hint="switch it off in its settings, and charge it above 80 %: it may return by itself",
+            hint="switch it off in its settings, and charge the device",
             trust=False,
         )
 

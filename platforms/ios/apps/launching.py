@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from pydantic import ValidationError
@@ -23,6 +20,7 @@ from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 from platforms.ios.apps.crash_watch import CrashWatch
 from platforms.ios.apps.crashes import Crash
 from platforms.ios.apps.protocol import LINKS, MARK, RESULT, SCHEMA, AppResult
+from platforms.ios.files.reading import read_text
 from platforms.ios.link.client import Launch, PhoneClient
 
 FIRST_PAUSE_S: Final = 0.3
@@ -31,7 +29,6 @@ LONGEST_PAUSE_S: Final = 5.0
 _GROWTH: Final = 1.5
 LOOKS_PER_CHECK: Final = 3
 """After so many looks in vain the process itself is asked for."""
-_MOST_OUTPUT: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,37 +127,30 @@ class AppStarter:
         """Return the text of a result, or None when its time is over; and whether the process is gone without one."""
         for look, pause_s in enumerate(growing_pauses(), 1):
             shell.pause(max(0.0, min(pause_s, deadline - time.monotonic())))
-            if (text := self._read(start, start.result)) is not None:
+            if (text := self._read(start, "")) is not None:
                 return text, False
             if time.monotonic() >= deadline:
                 return None, False
             if look % LOOKS_PER_CHECK == 0 and self._is_gone(start):
-                text = self._read(start, start.result)  # it may have ended well between the two questions
+                text = self._read(start, "")  # it may have ended well between the two questions
                 return text, text is None
         return None, False
 
     def _is_gone(self, start: AppStart) -> bool:
         return bool(start.process) and self._client.is_running(self._udid, start.process) is False
 
+    def _read(self, start: AppStart, suffix: str) -> str | None:
+        """Return what the app left: its result, or an output beside it; None if it is not there."""
+        return read_text(self._client, self._udid, start.bundle, f"{start.result}{suffix}")
+
     def _read_outputs(self, start: AppStart, result: AppResult | None = None) -> tuple[str, str]:
         """Return what an app wrote, from its result where that has it: each file costs a call."""
         stdout, stderr = (None, None) if result is None else (result.stdout, result.stderr)
         if stdout is None:
-            stdout = self._read(start, f"{start.result}.out") or ""
+            stdout = self._read(start, ".out") or ""
         if stderr is None:
-            stderr = self._read(start, f"{start.result}.err") or ""
+            stderr = self._read(start, ".err") or ""
         return stdout, stderr
-
-    def _read(self, start: AppStart, remote: str) -> str | None:
-        """Return the text of a file in the container; None if there is none."""
-        with tempfile.TemporaryDirectory(prefix="harness-") as folder:
-            local = Path(folder, "file")
-            try:
-                self._client.pull(self._udid, start.bundle, remote, local)
-            except FileNotFoundError:
-                return None
-            with local.open("rb") as file:
-                return file.read(_MOST_OUTPUT).decode(errors="replace")
 
 
 def parse_result(text: str, start: AppStart) -> AppResult:
@@ -193,6 +183,6 @@ def parse_result(text: str, start: AppStart) -> AppResult:
 def growing_pauses() -> Iterator[float]:
     """Yield the pauses between two looks for what an app leaves, in seconds, without end."""
     pause_s = FIRST_PAUSE_S
-    while math.isfinite(pause_s):
+    while True:
         yield pause_s
         pause_s = min(LONGEST_PAUSE_S, pause_s * _GROWTH)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from harness import shell
@@ -13,9 +11,11 @@ from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkUnsupported
 from platforms.ios.apps.crash_watch import CrashWatch
 from platforms.ios.apps.launching import LOOKS_PER_CHECK, growing_pauses
+from platforms.ios.files.reading import read_text
 from platforms.ios.link.client import InstalledApp, Launch, PhoneClient
 
-_MOST_BYTES: Final = 64 << 20
+_STABLE_S: Final = 2.0
+"""Time between two readings of a result that must be the same: an app may write it in pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class OtherApp:
 
 
 def run_other_app(client: PhoneClient, udid: str, command: Command, other: OtherApp, crashes: CrashWatch) -> Completed:
-    """Start an app, and wait until its result stays the same for two readings.
+    """Start an app, and wait until its result stays the same for two seconds, or the app is gone.
 
     Args:
         client: Reaches the phone.
@@ -52,25 +52,29 @@ def run_other_app(client: PhoneClient, udid: str, command: Command, other: Other
             f"the app {app.bundle} names no file with its result, and iOS has no exit status",
             hint='add `"result": "Documents/..."` to its `app`',
         )
-    if _read(client, udid, app.bundle, result) is not None:  # a folder is refused here: removing takes all of it along
+    # Reading refuses a folder, which would be removed with everything in it.
+    if read_text(client, udid, app.bundle, result) is not None:
         client.remove(udid, app.bundle, result)
     crashes.begin()
     began = time.monotonic()
     client.launch(udid, Launch(app.bundle, command.argv, command.env))
     previous, text, is_gone = None, None, False
     for look, pause_s in enumerate(growing_pauses(), 1):
-        shell.pause(max(0.0, min(pause_s, began + command.timeout_s - time.monotonic())))
-        if look % LOOKS_PER_CHECK == 0 and app.executable:
+        wanted_s = pause_s if text is None else max(pause_s, _STABLE_S)
+        shell.pause(max(0.0, min(wanted_s, began + command.timeout_s - time.monotonic())))
+        previous, text = text, read_text(client, udid, app.bundle, result)
+        is_stable = text is not None and text == previous
+        if app.executable and (is_stable or look % LOOKS_PER_CHECK == 0):
             is_gone = client.is_running(udid, app.executable) is False
-        previous, text = text, _read(client, udid, app.bundle, result)
-        is_done = text is not None and (is_gone or text == previous)
-        if is_done or is_gone or time.monotonic() - began >= command.timeout_s:
+        if is_stable or is_gone or time.monotonic() - began >= command.timeout_s:
             break
     wall_s = time.monotonic() - began
-    crash = crashes.find(app.executable) if is_gone and text is None else None
+    if is_gone:  # it may have ended well between the two questions, or crashed in the midst of its result
+        text = read_text(client, udid, app.bundle, result)
+    crash = crashes.find(app.executable) if is_gone else None
     client.kill(udid, app.bundle)
-    if is_done:
-        return Completed(command=command, exit_code=0, stdout=text or "", wall_s=wall_s)
+    if crash is None and text is not None and (is_stable or is_gone):
+        return Completed(command=command, exit_code=0, stdout=text, wall_s=wall_s)
     number = crash.signal if crash is not None else None
     reason = "" if not is_gone else crash.text if crash is not None else "it left neither its result nor a crash report"
     return Completed(
@@ -82,14 +86,3 @@ def run_other_app(client: PhoneClient, udid: str, command: Command, other: Other
         stderr=reason,
         wall_s=wall_s,
     )
-
-
-def _read(client: PhoneClient, udid: str, bundle: str, remote: str) -> str | None:
-    with tempfile.TemporaryDirectory(prefix="harness-") as folder:
-        local = Path(folder, "result")
-        try:
-            client.pull(udid, bundle, remote, local)
-        except FileNotFoundError:
-            return None
-        with local.open("rb") as file:
-            return file.read(_MOST_BYTES).decode(errors="replace")

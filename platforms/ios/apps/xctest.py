@@ -11,13 +11,14 @@ import signal
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Final, Self
 
 from harness.core.app import App
 from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
+from harness.core.note import Note
 from harness.core.xctest import CaseAsserted, CaseBegan, CaseEnded, CaseMeasured, XCTestCase, parse_log
 from platforms.ios.apps.crash_watch import CrashWatch
 from platforms.ios.apps.crashes import Crash
@@ -26,6 +27,12 @@ from platforms.ios.apps.repacking import BundledFiles, put_files
 from platforms.ios.link.client import PhoneClient, XCTestEnd, XCTestStart
 
 _MOST_REASONS: Final = 5
+_UNKNOWN_MODEL: Final = Note(
+    code="unknown_model",
+    message="the model was in the bundle of an app that somebody installed: nothing tells whether it is this one",
+    hint="give the .ipa of the app (--program), and the model is put into it",
+    trust=False,
+)
 
 
 @dataclass(slots=True)
@@ -88,7 +95,8 @@ def run_tests_of(
     crash = None
     if not end.timed_out and (end.problem or _TestLog.read(end.log).is_cut_off):
         crash = crashes.find(package.executable if package is not None else "")
-    return judge(end, command, crash, wall_s=wall_s)
+    completed = judge(end, command, crash, wall_s=wall_s)
+    return completed if package is not None else replace(completed, notes=(_UNKNOWN_MODEL,))
 
 
 def judge(end: XCTestEnd, command: Command, crash: Crash | None = None, *, wall_s: float = 0.0) -> Completed:

@@ -87,6 +87,15 @@ def test_tests_that_measured_and_passed_are_well(tmp_path: Path, model: Path) ->
     assert "mv2.pte" in client.installed[0]
 
 
+def test_a_model_in_an_app_that_somebody_installed_is_not_trusted(model: Path) -> None:
+    client = RecordingClient(XCTestEnd(GOOD))
+    app = App(package="org.example.other", tests="Tests.xctest")
+    completed = run_tests_of(phone_with(client), Command((WORD,)), app, None, {WORD: model})
+    assert completed.ok
+    assert [(note.code, note.trust) for note in completed.notes] == [("unknown_model", False)]
+    assert not client.installed
+
+
 def test_an_app_is_installed_once_for_the_same_files(tmp_path: Path, model: Path) -> None:
     client = RecordingClient(XCTestEnd(GOOD))
     phone, package = phone_with(client), read_package(benchmark_app(tmp_path, {}))
