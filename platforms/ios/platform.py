@@ -20,7 +20,7 @@ from platforms.ios.apps.signing import signing_words
 from platforms.ios.devices import describe_phone
 from platforms.ios.link.choice import choose_client, diagnose_missing, missing_client
 from platforms.ios.link.client import PhoneClient
-from platforms.ios.link.errors import PhoneNotPaired
+from platforms.ios.link.errors import PhoneLocked, PhoneNotPaired
 from platforms.ios.options import IosOptions
 from platforms.ios.session import IosSession, IPhone
 from platforms.ios.state.phone_state import StateReader
@@ -78,7 +78,8 @@ class Ios:
         by_identity = {device.identity: device for device in known}
 
         def examine(udid: str) -> DeviceStatus:
-            return _examine(client, udid, by_identity.get(udid))
+            known_device = by_identity.get(udid)
+            return _ready(known_device) if known_device is not None else _examine(client, udid)
 
         udids = sorted({listed.udid for listed in client.list_phones()})
         with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
@@ -164,12 +165,16 @@ def _folder_in(ios_dir: str) -> str:
     return str(path)
 
 
-def _examine(client: PhoneClient, udid: str, known: Device | None = None) -> DeviceStatus:
+def _ready(device: Device) -> DeviceStatus:
+    return DeviceStatus(name=device.name, state=READY, device=device)
+
+
+def _examine(client: PhoneClient, udid: str) -> DeviceStatus:
     """Return the state of a phone, and its description; one that does not answer must not stop the others."""
     try:
-        if known is not None:
-            return DeviceStatus(name=udid, state=READY, device=known)
         properties = client.read_properties(udid)
+    except PhoneLocked as error:
+        return DeviceStatus(name=udid, state="locked", remedy=error.hint or "")
     except PhoneNotPaired as error:
         return DeviceStatus(name=udid, state="not paired", remedy=error.hint or "")
     except DeviceLost as error:
@@ -178,7 +183,7 @@ def _examine(client: PhoneClient, udid: str, known: Device | None = None) -> Dev
         return DeviceStatus(name=udid, state=error.message, remedy=error.hint or "", may_return=False)
     if properties.developer_mode is False:
         return DeviceStatus(name=udid, state="developer mode is off", remedy=_DEVELOPER_MODE, may_return=False)
-    return DeviceStatus(name=udid, state=READY, device=describe_phone(properties, client.name))
+    return _ready(describe_phone(properties, client.name))
 
 
 def _describe_status(status: DeviceStatus) -> Finding:

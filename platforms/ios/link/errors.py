@@ -9,6 +9,18 @@ class PhoneNotPaired(EnvironmentProblem):
     """The phone does not trust this computer, or is locked, until somebody does something with it."""
 
 
+class PhoneLocked(PhoneNotPaired):
+    """The phone is locked with a passcode."""
+
+
+class NoDeveloperServices(EnvironmentProblem):
+    """The phone offers no services for developers: developer mode is off, or no developer image is mounted."""
+
+
+class AppNotInstalled(EnvironmentProblem):
+    """The phone does not have this app, or does not let computers see its container."""
+
+
 def lost_error(phone: str, doing: str, reason: str = "the connection ended") -> DeviceLost:
     """Return the error of a phone that went away.
 
@@ -35,3 +47,10 @@ def unpaired_error(phone: str) -> PhoneNotPaired:
 def out_of_space_error(phone: str, reason: str) -> OutOfSpace:
     """Return the error of a phone whose storage is full."""
     return OutOfSpace(f"no space left on {phone}: {reason}", hint="delete something there")
+
+
+def locked_error(phone: str, doing: str, _text: str = "") -> PhoneLocked:
+    """Return the error of a phone that is locked with a passcode."""
+    return PhoneLocked(
+        f"{phone} is locked, and refused while {doing}", hint="unlock it, and set Auto-Lock to Never while it is used"
+    )

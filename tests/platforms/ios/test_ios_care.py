@@ -19,7 +19,7 @@ from platforms.ios.apps.other_apps import OtherApp, run_other_app
 from platforms.ios.link.client import InstalledApp
 from platforms.ios.link.errors import lost_error
 from platforms.ios.link.go_ios.client import GoIos
-from platforms.ios.link.go_ios.words import check_remote
+from platforms.ios.link.words import check_remote
 from platforms.ios.options import IosOptions
 from platforms.ios.platform import Ios
 from platforms.ios.session import IosSession, IPhone

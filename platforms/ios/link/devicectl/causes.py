@@ -11,8 +11,7 @@ from platforms.ios.link.devicectl.failures import (
     unsupported_system_error,
 )
 from platforms.ios.link.devicectl.program import ANSWER_S, DevicectlProgram
-from platforms.ios.link.errors import unpaired_error
-from platforms.ios.link.go_ios.refusals import NoDeveloperServices, locked_error
+from platforms.ios.link.errors import NoDeveloperServices, locked_error, unpaired_error
 
 
 def ask(

@@ -27,8 +27,7 @@ from platforms.ios.link.devicectl.documents import AnyResult, DeviceListResult
 from platforms.ios.link.devicectl.failures import map_failure
 from platforms.ios.link.devicectl.program import DevicectlProgram
 from platforms.ios.link.devicectl.xctests import run_tests
-from platforms.ios.link.go_ios.messages import shorten
-from platforms.ios.link.go_ios.words import check_bundle, check_remote, check_udid
+from platforms.ios.link.words import check_bundle, check_remote, check_udid, shorten
 
 _INSTALL_S: Final = 300.0
 _SLOWEST_BYTES_PER_S: Final = 1 << 20

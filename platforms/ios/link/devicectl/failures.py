@@ -8,9 +8,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.core.errors import EnvironmentProblem, HarnessError
-from platforms.ios.link.errors import lost_error, out_of_space_error, unpaired_error, unresponsive_error
-from platforms.ios.link.go_ios.messages import shorten
-from platforms.ios.link.go_ios.refusals import AppNotInstalled, NoDeveloperServices, locked_error
+from platforms.ios.link.errors import (
+    AppNotInstalled,
+    NoDeveloperServices,
+    locked_error,
+    lost_error,
+    out_of_space_error,
+    unpaired_error,
+    unresponsive_error,
+)
+from platforms.ios.link.words import shorten
 
 _CORE_DEVICE: Final = "com.apple.dt.CoreDeviceError"
 _DEEPEST: Final = 12

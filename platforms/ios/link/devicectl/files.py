@@ -9,13 +9,12 @@ from typing import Final
 
 from harness.core.errors import EnvironmentProblem
 from platforms.ios.link.client import CrashReport
+from platforms.ios.link.crash_names import process_of
 from platforms.ios.link.devicectl.causes import find_cause
 from platforms.ios.link.devicectl.documents import FileRecord, FilesResult
 from platforms.ios.link.devicectl.program import ANSWER_S, DevicectlAnswer, DevicectlProgram
-from platforms.ios.link.go_ios.crash_reports import process_of
-from platforms.ios.link.go_ios.messages import shorten
-from platforms.ios.link.go_ios.words import check_bundle, check_remote
 from platforms.ios.link.local_files import temporary_folder
+from platforms.ios.link.words import check_bundle, check_remote, shorten
 
 _PULL_S: Final = 900.0
 _SLOWEST_BYTES_PER_S: Final = 1 << 20

@@ -17,8 +17,7 @@ from platforms.ios.link.devicectl.documents import (
     path_of,
 )
 from platforms.ios.link.devicectl.program import DevicectlProgram
-from platforms.ios.link.go_ios.messages import shorten
-from platforms.ios.link.go_ios.words import check_bundle
+from platforms.ios.link.words import check_bundle, shorten
 
 _MOST_BYTES: Final = 200_000
 """Length of all arguments and variables; macOS passes a quarter more than a million bytes in all."""

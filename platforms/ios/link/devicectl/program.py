@@ -19,8 +19,7 @@ from harness.core.protocols import Finding
 from platforms.ios.link.devicectl.documents import AnyDevicectlDocument, DeviceListResult, parse_result
 from platforms.ios.link.devicectl.failures import DevicectlFailure, map_failure, read_failure
 from platforms.ios.link.errors import unresponsive_error
-from platforms.ios.link.go_ios.messages import shorten
-from platforms.ios.link.go_ios.words import check_udid
+from platforms.ios.link.words import check_udid, shorten
 
 ANSWER_S: Final = 60.0
 """Limit of a call that asks for a few values: devicectl connects through a tunnel first."""

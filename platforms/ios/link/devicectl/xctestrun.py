@@ -13,8 +13,7 @@ from typing import Final
 
 from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
 from platforms.ios.link.client import XCTestStart
-from platforms.ios.link.go_ios.messages import shorten
-from platforms.ios.link.go_ios.words import check_bundle
+from platforms.ios.link.words import check_bundle, shorten
 
 _TEST_BUNDLE: Final = re.compile(r"([\w. +-]{1,200})\.xctest")
 _INJECTED: Final = "__TESTHOST__/Frameworks/libXCTestBundleInject.dylib"

@@ -14,7 +14,7 @@ from platforms.ios.link.devicectl.causes import find_cause
 from platforms.ios.link.devicectl.metrics import add_metrics, read_metrics
 from platforms.ios.link.devicectl.program import DevicectlProgram, read_output
 from platforms.ios.link.devicectl.xctestrun import write_xctestrun
-from platforms.ios.link.go_ios.words import check_udid
+from platforms.ios.link.words import check_udid
 
 _CONNECT_S: Final = 60
 

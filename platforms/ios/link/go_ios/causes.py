@@ -6,15 +6,16 @@ from collections.abc import Callable
 from typing import Final
 
 from harness.core.errors import DeviceLost, EnvironmentProblem, HarnessError
-from platforms.ios.link.errors import PhoneNotPaired, unpaired_error, unresponsive_error
+from platforms.ios.link.errors import (
+    NoDeveloperServices,
+    PhoneNotPaired,
+    locked_error,
+    unpaired_error,
+    unresponsive_error,
+)
 from platforms.ios.link.go_ios.documents import SWITCH, LockdownValues, parse_answer, parse_document
 from platforms.ios.link.go_ios.program import GoIosProgram, ProgramOutput
-from platforms.ios.link.go_ios.refusals import (
-    NoDeveloperServices,
-    locked_error,
-    map_failure,
-    no_image_error,
-)
+from platforms.ios.link.go_ios.refusals import map_failure, no_image_error
 
 _NEEDS_TUNNEL: Final = "needs an active tunnel"
 """What go-ios says of every phone with iOS 17 that has no developer services, through a tunnel or not."""

@@ -33,12 +33,12 @@ from platforms.ios.link.go_ios.causes import (
 from platforms.ios.link.go_ios.crash_reports import list_crash_reports, read_crash_report
 from platforms.ios.link.go_ios.documents import APPS, PROCESSES, PhoneList, parse_answer, parse_document
 from platforms.ios.link.go_ios.files import ContainerFiles
-from platforms.ios.link.go_ios.messages import shorten
+from platforms.ios.link.go_ios.launch_words import launch_words
 from platforms.ios.link.go_ios.program import LIMITS, GoIosProgram, TimeLimits
 from platforms.ios.link.go_ios.refusals import map_failure
 from platforms.ios.link.go_ios.system_log import open_log
-from platforms.ios.link.go_ios.words import check_bundle, launch_words
 from platforms.ios.link.go_ios.xctests import run_tests
+from platforms.ios.link.words import check_bundle, shorten
 
 _NOT_RUNNING: Final = ("process not found", "not installed")
 

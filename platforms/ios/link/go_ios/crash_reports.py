@@ -10,14 +10,14 @@ from typing import Final
 
 from harness.core.errors import EnvironmentProblem
 from platforms.ios.link.client import CrashReport
+from platforms.ios.link.crash_names import process_of
 from platforms.ios.link.go_ios.causes import ask
 from platforms.ios.link.go_ios.documents import CrashList, parse_document
-from platforms.ios.link.go_ios.messages import shorten
 from platforms.ios.link.go_ios.program import GoIosProgram
+from platforms.ios.link.words import shorten
 
 _MOST_BYTES: Final = 16 << 20
 """A report has some 100 kB; what is longer is cut."""
-_DATE: Final = re.compile(r"[-_.]\d{4}-\d{2}-\d{2}")
 
 
 def list_crash_reports(program: GoIosProgram, udid: str) -> Sequence[CrashReport]:
@@ -42,13 +42,6 @@ def read_crash_report(program: GoIosProgram, udid: str, report: CrashReport) -> 
             raise EnvironmentProblem(f"{udid} has no crash report {shorten(file_name)} any more")
         with copies[0].open("rb") as file:
             return file.read(_MOST_BYTES).decode(errors="replace")
-
-
-def process_of(name: str) -> str:
-    """Return the process that a crash report is named after: `Runner-2026-11-23-101500.ips` is of `Runner`."""
-    file_name = name.rpartition("/")[2]
-    date = _DATE.search(file_name)
-    return file_name[: date.start()] if date else file_name.partition(".")[0]
 
 
 def pattern_of(file_name: str) -> str:

@@ -9,11 +9,10 @@ from typing import Final
 
 from harness.core.errors import EnvironmentProblem
 from platforms.ios.link.go_ios.causes import find_cause
-from platforms.ios.link.go_ios.messages import shorten
 from platforms.ios.link.go_ios.program import GoIosProgram, ProgramOutput
 from platforms.ios.link.go_ios.refusals import MISSING
-from platforms.ios.link.go_ios.words import check_bundle, check_remote
 from platforms.ios.link.local_files import temporary_folder
+from platforms.ios.link.words import check_bundle, check_remote, shorten
 
 _STEP_BYTES: Final = 64 << 10
 """A copy that does not get so far within the limit of an answer is given up."""

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from pydantic import BaseModel, ConfigDict, ValidationError
-
-_MOST_CHARACTERS: Final = 300
 
 
 class LogRecord(BaseModel):
@@ -59,9 +55,3 @@ def read_failure(stderr: str) -> str:
     """
     errors = [record.text for record in read_log(stderr) if record.level == "ERROR"]
     return read_panic(stderr) or (errors[-1] if errors else "")
-
-
-def shorten(text: str) -> str:
-    """Return a text of a phone as one printable line of bounded length."""
-    line = " ".join("".join(char if char.isprintable() else " " for char in text[: 4 * _MOST_CHARACTERS]).split())
-    return line if len(line) <= _MOST_CHARACTERS else f"{line[:_MOST_CHARACTERS]}..."

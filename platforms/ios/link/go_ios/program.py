@@ -17,8 +17,8 @@ from harness.core.command import Command
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Finding
 from platforms.ios.link.errors import unresponsive_error
-from platforms.ios.link.go_ios.messages import LogRecord, read_failure, read_log, shorten
-from platforms.ios.link.go_ios.words import check_udid
+from platforms.ios.link.go_ios.messages import LogRecord, read_failure, read_log
+from platforms.ios.link.words import check_udid, shorten
 
 VARIABLE: Final = "HARNESS_GO_IOS"
 """Environment variable: path of the program."""

@@ -7,22 +7,22 @@ from collections.abc import Callable
 from typing import Final
 
 from harness.core.errors import DeviceLost, EnvironmentProblem, HarnessError
-from platforms.ios.link.errors import PhoneNotPaired, lost_error, out_of_space_error, unpaired_error
-from platforms.ios.link.go_ios.messages import shorten
+from platforms.ios.link.errors import (
+    AppNotInstalled,
+    NoDeveloperServices,
+    PhoneNotPaired,
+    locked_error,
+    lost_error,
+    out_of_space_error,
+    unpaired_error,
+)
+from platforms.ios.link.words import shorten
 
 MISSING: Final = "afc error code: 8"
 """AFC's answer where there is no such file (`errObjectNotFound` of go-ios's ios/afc/errors.go)."""
 
 _Judge = Callable[[str, str, str], HarnessError]
 """Error of a phone, what was being done, and go-ios's words."""
-
-
-class NoDeveloperServices(EnvironmentProblem):
-    """The phone offers no services for developers: developer mode is off, or no developer image is mounted."""
-
-
-class AppNotInstalled(EnvironmentProblem):
-    """The phone does not have this app, or does not let computers see its container."""
 
 
 def map_failure(phone: str, doing: str, text: str) -> HarnessError:
@@ -67,13 +67,6 @@ def _asking(phone: str, _doing: str, _text: str) -> HarnessError:
 def _denied(phone: str, _doing: str, _text: str) -> HarnessError:
     return PhoneNotPaired(
         f"the owner of {phone} chose not to trust this computer", hint='plug it in again, and answer "Trust"'
-    )
-
-
-def locked_error(phone: str, doing: str, _text: str = "") -> PhoneNotPaired:
-    """Return the error of a phone that is locked with a passcode."""
-    return PhoneNotPaired(
-        f"{phone} is locked, and refused while {doing}", hint="unlock it, and set Auto-Lock to Never while it is used"
     )
 
 

@@ -12,10 +12,10 @@ from harness.core.errors import EnvironmentProblem
 from platforms.ios.link.client import XCTestEnd, XCTestStart
 from platforms.ios.link.go_ios.causes import find_cause
 from platforms.ios.link.go_ios.documents import SUITES, parse_answer
-from platforms.ios.link.go_ios.messages import shorten
+from platforms.ios.link.go_ios.launch_words import launch_words
 from platforms.ios.link.go_ios.program import GoIosProgram, ProgramOutput
 from platforms.ios.link.go_ios.refusals import recognise_failure
-from platforms.ios.link.go_ios.words import check_bundle, launch_words
+from platforms.ios.link.words import check_bundle, shorten
 
 _MOST_BYTES: Final = 64 << 20
 _TEST_BUNDLE: Final = re.compile(r"[\w. +-]{1,200}\.xctest")

@@ -11,8 +11,7 @@ import pytest
 from harness.core.errors import BenchmarkUnsupported, DeviceLost, EnvironmentProblem, OutOfSpace
 from platforms.ios.link.client import Battery, InstalledApp, ListedPhone, PhoneProperties
 from platforms.ios.link.devicectl.client import Devicectl
-from platforms.ios.link.errors import PhoneNotPaired
-from platforms.ios.link.go_ios.refusals import AppNotInstalled, NoDeveloperServices
+from platforms.ios.link.errors import AppNotInstalled, NoDeveloperServices, PhoneNotPaired
 from tests.platforms.ios.link.devicectl_recordings import (
     BUNDLE,
     CORE_DEVICE,

@@ -17,10 +17,10 @@ from platforms.ios.link.client import (
     XCTestEnd,
     XCTestStart,
 )
-from platforms.ios.link.errors import PhoneNotPaired
+from platforms.ios.link.crash_names import process_of
+from platforms.ios.link.errors import NoDeveloperServices, PhoneNotPaired
 from platforms.ios.link.go_ios.client import GoIos
-from platforms.ios.link.go_ios.crash_reports import pattern_of, process_of
-from platforms.ios.link.go_ios.refusals import NoDeveloperServices
+from platforms.ios.link.go_ios.crash_reports import pattern_of
 from tests.platforms.ios.link.recorded import Answer, RecordedProgram, failed, log_line, panicked, write_program
 from tests.processes import wait_until
 

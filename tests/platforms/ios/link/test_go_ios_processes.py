@@ -14,9 +14,8 @@ from harness.testing.phones.ios.apps.packages import make_package
 from harness.testing.phones.ios.lab import IPhoneLab
 from harness.testing.phones.ios.phone import StandInApp, StandInIPhone
 from platforms.ios.link.client import Launch
-from platforms.ios.link.errors import PhoneNotPaired
+from platforms.ios.link.errors import AppNotInstalled, NoDeveloperServices, PhoneNotPaired
 from platforms.ios.link.go_ios.client import GoIos
-from platforms.ios.link.go_ios.refusals import AppNotInstalled, NoDeveloperServices
 from tests.iphones import reset
 
 pytestmark = pytest.mark.slow

@@ -12,8 +12,8 @@ from harness.testing.phones.ios.apps.xctests import BENCHMARK_BUNDLE, XCTestScri
 from harness.testing.phones.ios.lab import IPhoneLab
 from harness.testing.phones.ios.phone import StandInIPhone
 from platforms.ios.link.client import XCTestEnd, XCTestStart
+from platforms.ios.link.errors import AppNotInstalled
 from platforms.ios.link.go_ios.client import GoIos
-from platforms.ios.link.go_ios.refusals import AppNotInstalled
 
 pytestmark = pytest.mark.slow
 
