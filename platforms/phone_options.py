@@ -25,7 +25,7 @@ class PhoneOptions:
         tuple[str, ...],
         Option(
             "Measure in spite of these, and mark the results as not trusted: `battery`, `temperature`, "
-            "`thermal-status`, or `fixed-performance` to leave that mode alone.",
+            "`thermal-status`; on iPhones `low-power`; on Android `fixed-performance` to leave that mode alone.",
             parse=parsing.split_words,
             of_device=True,
             value="CONDITION",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from typing import Final, NamedTuple, TypeVar
 
 from harness import shell
-from harness.core.errors import EnvironmentProblem
+from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.protocols import Progress
 
 COOLING: Final = "take it out of its case and the sun, put a fan on it, or give it more time (--cool-timeout)"
@@ -16,6 +17,26 @@ POLL_S: Final = 5.0
 """Pause between two readings; a reading wakes a phone up for a moment."""
 HYSTERESIS_C: Final = 2.0
 """How far below its limit a phone that was too warm must cool: right at it the next launch would be throttled."""
+
+
+ConditionT = TypeVar("ConditionT", bound=StrEnum)
+
+
+def parse_conditions(kind: type[ConditionT], names: Iterable[str]) -> frozenset[ConditionT]:
+    """Return the conditions that users named (`--override`).
+
+    Args:
+        kind: The conditions that phones of a platform have.
+        names: Their names.
+
+    Raises:
+        UsageError: One of them is none.
+    """
+    known = [condition.value for condition in kind]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"--override: there is no condition `{name}`", hint=f"one of {', '.join(known)}")
+    return frozenset(kind(name) for name in names)
 
 
 class Obstacle(NamedTuple):

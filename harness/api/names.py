@@ -170,8 +170,8 @@ class _Options(TypedDict, total=False):
     """Restart each phone before it is measured on."""
 
     override: str | Sequence[str]
-    """Measure in spite of these, and mark the results as not trusted: `battery`, `temperature`, `thermal-status`,
-    or `fixed-performance` to leave that mode alone.
+    """Measure in spite of these, and mark the results as not trusted: `battery`, `temperature`, `thermal-status`;
+    on iPhones `low-power`; on Android `fixed-performance` to leave that mode alone.
     """
 
     min_battery: float

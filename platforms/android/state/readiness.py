@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-from harness.core.errors import UsageError
 from harness.core.note import Note
 from harness.core.protocols import Progress
 from platforms.android.state.state import PhoneState
@@ -19,6 +18,7 @@ from platforms.readiness import (
     Obstacle,
     charge_obstacle,
     not_ready_error,
+    parse_conditions,
     wait_until_ready,
 )
 
@@ -32,19 +32,6 @@ class Condition(StrEnum):
     TEMPERATURE = "temperature"
     THERMAL_STATUS = "thermal-status"
     FIXED_PERFORMANCE = "fixed-performance"
-
-    @classmethod
-    def parse(cls, names: Iterable[str]) -> frozenset[Self]:
-        """Return the conditions of these names.
-
-        Raises:
-            UsageError: One of them is none.
-        """
-        known = [condition.value for condition in cls]
-        for name in names:
-            if name not in known:
-                raise UsageError(f"--override: there is no condition `{name}`", hint=f"one of {', '.join(known)}")
-        return frozenset(cls(name) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +74,7 @@ class ReadinessLimits:
             plugged_percent=options.min_battery_charging,
             set_skin_c=max_skin_c,
             battery_c=options.max_battery_temperature,
-            overridden=Condition.parse(options.override),
+            overridden=parse_conditions(Condition, options.override),
         )
 
 

@@ -21,7 +21,7 @@ from platforms.ios.apps.crash_watch import CrashWatch
 from platforms.ios.apps.crashes import Crash
 from platforms.ios.apps.protocol import LINKS, MARK, RESULT, SCHEMA, AppResult
 from platforms.ios.files.reading import read_text
-from platforms.ios.link.client import Launch, PhoneClient
+from platforms.ios.link.client import AppLaunch, PhoneClient
 
 FIRST_PAUSE_S: Final = 0.3
 LONGEST_PAUSE_S: Final = 5.0
@@ -55,10 +55,10 @@ class AppStart:
     links: str | None
     mark: str
 
-    def launch(self) -> Launch:
+    def launch(self) -> AppLaunch:
         """Return what the client starts."""
         ours = {RESULT: self.result, MARK: self.mark} | ({} if self.links is None else {LINKS: self.links})
-        return Launch(self.bundle, self.arguments, {**self.env, **ours})
+        return AppLaunch(self.bundle, self.arguments, {**self.env, **ours})
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from harness.core.errors import BenchmarkUnsupported
 from platforms.ios.apps.crash_watch import CrashWatch
 from platforms.ios.apps.launching import LOOKS_PER_CHECK, growing_pauses
 from platforms.ios.files.reading import read_text
-from platforms.ios.link.client import InstalledApp, Launch, PhoneClient
+from platforms.ios.link.client import AppLaunch, InstalledApp, PhoneClient
 
 _STABLE_S: Final = 2.0
 """Time between two readings of a result that must be the same: an app may write it in pieces."""
@@ -57,7 +57,7 @@ def run_other_app(client: PhoneClient, udid: str, command: Command, other: Other
         client.remove(udid, app.bundle, result)
     crashes.begin()
     began = time.monotonic()
-    client.launch(udid, Launch(app.bundle, command.argv, command.env))
+    client.launch(udid, AppLaunch(app.bundle, command.argv, command.env))
     previous, text, is_gone = None, None, False
     for look, pause_s in enumerate(growing_pauses(), 1):
         wanted_s = pause_s if text is None else max(pause_s, _STABLE_S)

@@ -21,7 +21,7 @@ from harness.core.protocols import Finding
 
 
 @dataclass(frozen=True, slots=True)
-class ListedPhone:
+class ListedIPhone:
     """A phone as the list of a client shows it, before it is asked anything.
 
     Attributes:
@@ -110,7 +110,7 @@ class CrashReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class AppLaunch:
     """What an app is started with.
 
     Attributes:
@@ -178,7 +178,7 @@ class PhoneClient(Protocol):
     def diagnose(self) -> Sequence[Finding]:
         """Check the program and what it needs on this machine. Never raises."""
 
-    def list_phones(self) -> Sequence[ListedPhone]:
+    def list_phones(self) -> Sequence[ListedIPhone]:
         """List the phones that are connected, usable or not."""
 
     def read_properties(self, udid: str) -> PhoneProperties:
@@ -216,7 +216,7 @@ class PhoneClient(Protocol):
     def list_files(self, udid: str, bundle: str, folder: str) -> Sequence[str]:
         """List the paths of all files below a folder of the container, relative to it; empty if there is none."""
 
-    def launch(self, udid: str, launch: Launch) -> int | None:
+    def launch(self, udid: str, launch: AppLaunch) -> int | None:
         """Start an app in the foreground, in place of one that runs; return its process id if known."""
 
     def kill(self, udid: str, bundle: str) -> None:

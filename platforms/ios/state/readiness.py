@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Self
 
 from harness.core.device import DeviceState
-from harness.core.errors import UsageError
 from harness.core.note import Note
 from harness.core.protocols import Progress
 from platforms.ios.state.phone_state import THERMAL_STATUS
 from platforms.phone_options import PhoneOptions
-from platforms.readiness import COOLING, Obstacle, charge_obstacle, not_ready_error, wait_until_ready
+from platforms.readiness import COOLING, Obstacle, charge_obstacle, not_ready_error, parse_conditions, wait_until_ready
 
 _POLL_S: Final = 15.0
 """Pause between two looks at a phone: each starts an app, which wakes it and warms it a little."""
 _NAMES: Final = {status: name for name, status in THERMAL_STATUS.items()}
 
 
-class Condition(StrEnum):
+class IPhoneCondition(StrEnum):
     """A condition of a measurement that a user may override by its name."""
 
     BATTERY = "battery"
@@ -28,21 +27,8 @@ class Condition(StrEnum):
     THERMAL_STATUS = "thermal-status"
     LOW_POWER = "low-power"
 
-    @classmethod
-    def parse(cls, names: Iterable[str]) -> frozenset[Self]:
-        """Return the conditions of these names.
 
-        Raises:
-            UsageError: One of them is none.
-        """
-        known = [condition.value for condition in cls]
-        for name in names:
-            if name not in known:
-                raise UsageError(f"--override: iPhones have no condition `{name}`", hint=f"one of {', '.join(known)}")
-        return frozenset(cls(name) for name in names)
-
-
-_SEEN_BY_APPS: Final = frozenset({Condition.THERMAL_STATUS, Condition.LOW_POWER})
+_SEEN_BY_APPS: Final = frozenset({IPhoneCondition.THERMAL_STATUS, IPhoneCondition.LOW_POWER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +47,7 @@ class IPhoneLimits:
     battery_percent: float = 30.0
     plugged_percent: float = 10.0
     battery_c: float = 40.0
-    overridden: frozenset[Condition] = frozenset()
+    overridden: frozenset[IPhoneCondition] = frozenset()
 
     @classmethod
     def from_options(cls, options: PhoneOptions, timeout_s: float) -> Self:
@@ -75,7 +61,7 @@ class IPhoneLimits:
             battery_percent=options.min_battery,
             plugged_percent=options.min_battery_charging,
             battery_c=options.max_battery_temperature,
-            overridden=Condition.parse(options.override),
+            overridden=parse_conditions(IPhoneCondition, options.override),
         )
 
 
@@ -149,11 +135,11 @@ def note_overridden(state: DeviceState, limits: IPhoneLimits) -> Note | None:
 def _find_obstacles(state: DeviceState, limits: IPhoneLimits, margin_c: float) -> Iterator[Obstacle]:
     if state.thermal_status:
         text = f"thermal state {_NAMES.get(state.thermal_status, state.thermal_status)}, must be nominal"
-        yield Obstacle(Condition.THERMAL_STATUS, text, COOLING)
+        yield Obstacle(IPhoneCondition.THERMAL_STATUS, text, COOLING)
     if state.temperature_c is not None and state.temperature_c >= limits.battery_c - margin_c:
         limit_c = limits.battery_c - margin_c
         text = f"battery at {state.temperature_c:.1f} °C, must be below {limit_c:.1f} °C"
-        yield Obstacle(Condition.TEMPERATURE, text, COOLING)
+        yield Obstacle(IPhoneCondition.TEMPERATURE, text, COOLING)
     charge = charge_obstacle(
         state.battery_percent,
         plugged=bool(state.plugged),
@@ -164,7 +150,7 @@ def _find_obstacles(state: DeviceState, limits: IPhoneLimits, margin_c: float) -
         yield charge
     if state.low_power_mode:
         yield Obstacle(
-            Condition.LOW_POWER,
+            IPhoneCondition.LOW_POWER,
             "low power mode is on, which limits its clocks",
             "switch it off (Settings, Battery), and charge it",
             passes=False,

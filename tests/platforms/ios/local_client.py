@@ -13,11 +13,11 @@ from pathlib import Path
 from harness.core.protocols import Finding
 from harness.testing.phones.ios.phone import StandInApp, StandInIPhone
 from platforms.ios.link.client import (
+    AppLaunch,
     Battery,
     CrashReport,
     InstalledApp,
-    Launch,
-    ListedPhone,
+    ListedIPhone,
     PhoneLog,
     PhoneProperties,
     XCTestEnd,
@@ -52,7 +52,7 @@ class LocalClient:
     phone: StandInIPhone
     pushed: list[str] = field(default_factory=list)
     installed: list[str] = field(default_factory=list)
-    launched: list[Launch] = field(default_factory=list)
+    launched: list[AppLaunch] = field(default_factory=list)
     logs: int = 0
     swallowed: int = 0
     name: str = "local"
@@ -60,8 +60,8 @@ class LocalClient:
     def diagnose(self) -> Sequence[Finding]:
         return (Finding("local", True, "1"),)
 
-    def list_phones(self) -> Sequence[ListedPhone]:
-        return (ListedPhone(self.phone.model.udid, "usb"),) if self.phone.conditions.plugged_in else ()
+    def list_phones(self) -> Sequence[ListedIPhone]:
+        return (ListedIPhone(self.phone.model.udid, "usb"),) if self.phone.conditions.plugged_in else ()
 
     def read_properties(self, udid: str) -> PhoneProperties:
         self._check(udid)
@@ -121,7 +121,7 @@ class LocalClient:
         root = self._path(udid, bundle, folder)
         return tuple(str(path.relative_to(root)) for path in sorted(root.rglob("*")) if path.is_file())
 
-    def launch(self, udid: str, launch: Launch) -> int | None:
+    def launch(self, udid: str, launch: AppLaunch) -> int | None:
         app = self._app(udid, launch.bundle)
         self.launched.append(launch)
         return self.phone.start(app, launch.arguments, launch.env).pid

@@ -12,7 +12,7 @@ from platforms.ios.options import IosOptions
 from platforms.ios.platform import Ios
 from platforms.ios.state.phone_state import THERMAL_STATUS, device_state
 from platforms.ios.state.readiness import (
-    Condition,
+    IPhoneCondition,
     IPhoneLimits,
     check_without_waiting,
     note_overridden,
@@ -32,15 +32,15 @@ def changed(**members: object) -> DeviceState:
 @pytest.mark.parametrize(
     ("state", "condition", "passes"),
     [
-        (changed(battery_percent=9.0), Condition.BATTERY, True),
-        (changed(battery_percent=29.0, plugged=False), Condition.BATTERY, False),
-        (changed(temperature_c=40.0), Condition.TEMPERATURE, True),
-        (changed(low_power_mode=True), Condition.LOW_POWER, False),
-        (changed(thermal_status=3), Condition.THERMAL_STATUS, True),
+        (changed(battery_percent=9.0), IPhoneCondition.BATTERY, True),
+        (changed(battery_percent=29.0, plugged=False), IPhoneCondition.BATTERY, False),
+        (changed(temperature_c=40.0), IPhoneCondition.TEMPERATURE, True),
+        (changed(low_power_mode=True), IPhoneCondition.LOW_POWER, False),
+        (changed(thermal_status=3), IPhoneCondition.THERMAL_STATUS, True),
     ],
 )
 def test_what_keeps_a_phone_from_being_measured_is_named(
-    state: DeviceState, condition: Condition, *, passes: bool
+    state: DeviceState, condition: IPhoneCondition, *, passes: bool
 ) -> None:
     (obstacle,) = obstacles_in(state, LIMITS)
     assert (obstacle.condition, obstacle.passes) == (condition, passes)

@@ -11,11 +11,11 @@ from typing import Final
 from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
 from harness.core.protocols import Finding
 from platforms.ios.link.client import (
+    AppLaunch,
     Battery,
     CrashReport,
     InstalledApp,
-    Launch,
-    ListedPhone,
+    ListedIPhone,
     PhoneLog,
     PhoneProperties,
     XCTestEnd,
@@ -49,7 +49,7 @@ class Devicectl:
         """Check that devicectl answers. Never raises."""
         return self._program.diagnose()
 
-    def list_phones(self) -> Sequence[ListedPhone]:
+    def list_phones(self) -> Sequence[ListedIPhone]:
         """List the phones that are connected by cable or network, each once."""
         doing = "phones were listed"
         answer = self._program.call("list", "devices", doing=doing)
@@ -131,7 +131,7 @@ class Devicectl:
         """List the paths of all files below a folder of the container, relative to it; empty if there is none."""
         return files.list_files(self._program, udid, bundle, folder)
 
-    def launch(self, udid: str, launch: Launch) -> int | None:
+    def launch(self, udid: str, launch: AppLaunch) -> int | None:
         """Start an app in the foreground, in place of one that runs; return its process id if known."""
         return processes.launch(self._program, udid, launch)
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
 from harness.core.errors import EnvironmentProblem
-from platforms.ios.link.client import InstalledApp, ListedPhone, PhoneProperties
+from platforms.ios.link.client import InstalledApp, ListedIPhone, PhoneProperties
 
 _CONNECTIONS: Final = {"wired": "usb", "localNetwork": "network"}
 _MODES: Final = {"enabled": True, "disabled": False}
@@ -113,9 +113,9 @@ class DeviceRecord(DevicectlDocument):
     def _transport(self) -> str:
         return self.properties.connection.transport_type or self.connection_properties.transport_type
 
-    def listed(self) -> ListedPhone:
+    def listed(self) -> ListedIPhone:
         """Return it as a phone of a list."""
-        return ListedPhone(self.udid, _CONNECTIONS.get(self._transport, ""))
+        return ListedIPhone(self.udid, _CONNECTIONS.get(self._transport, ""))
 
     def describe(self, udid: str) -> PhoneProperties:
         """Return its properties."""

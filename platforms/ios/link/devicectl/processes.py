@@ -6,7 +6,7 @@ import json
 from typing import Final
 
 from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
-from platforms.ios.link.client import Launch
+from platforms.ios.link.client import AppLaunch
 from platforms.ios.link.devicectl.causes import ask, find_cause
 from platforms.ios.link.devicectl.documents import (
     AppRecord,
@@ -23,7 +23,7 @@ _MOST_BYTES: Final = 200_000
 """Length of all arguments and variables; macOS passes a quarter more than a million bytes in all."""
 
 
-def launch(program: DevicectlProgram, udid: str, start: Launch) -> int | None:
+def launch(program: DevicectlProgram, udid: str, start: AppLaunch) -> int | None:
     """Start an app. See `PhoneClient.launch`.
 
     Raises:
@@ -104,17 +104,17 @@ def _canonical(path: str) -> str:
     return path.removeprefix("/private") if path.startswith("/private/var/") else path
 
 
-def _variables(start: Launch) -> tuple[str, ...]:
+def _variables(start: AppLaunch) -> tuple[str, ...]:
     _check_passable(start)
     return ("--environment-variables", json.dumps(dict(start.env))) if start.env else ()
 
 
-def _last_words(start: Launch) -> tuple[str, ...]:
+def _last_words(start: AppLaunch) -> tuple[str, ...]:
     """Return the bundle and the arguments, behind `--`: devicectl takes those that it knows for its own otherwise."""
     return (start.bundle, *(("--", *start.arguments) if start.arguments else ()))
 
 
-def _check_passable(start: Launch) -> None:
+def _check_passable(start: AppLaunch) -> None:
     for name in start.env:
         if not name or "=" in name:
             raise BenchmarkUnsupported(f"{shorten(repr(name))} is no name of a variable")

@@ -11,11 +11,11 @@ from typing import Final
 from harness.core.errors import EnvironmentProblem
 from harness.core.protocols import Finding
 from platforms.ios.link.client import (
+    AppLaunch,
     Battery,
     CrashReport,
     InstalledApp,
-    Launch,
-    ListedPhone,
+    ListedIPhone,
     PhoneLog,
     PhoneProperties,
     XCTestEnd,
@@ -82,14 +82,14 @@ class GoIos:
             return finding, Finding("usbmuxd", False, error.message, error.hint or "")
         return finding, Finding("usbmuxd", True, f"lists {count} phone{'s' if count != 1 else ''}")
 
-    def list_phones(self) -> Sequence[ListedPhone]:
+    def list_phones(self) -> Sequence[ListedIPhone]:
         """List the phones that usbmuxd sees, each once. go-ios tells connections only where every phone is paired."""
         doing = "phones were listed"
         output = self._program.call_globally("list", doing=doing)
         if output.failure:
             raise map_failure("", doing, output.failure)
         udids = parse_document(PhoneList, output.stdout, doing).deviceList or ()
-        return tuple(ListedPhone(udid) for udid in dict.fromkeys(udids) if udid)
+        return tuple(ListedIPhone(udid) for udid in dict.fromkeys(udids) if udid)
 
     def read_properties(self, udid: str) -> PhoneProperties:
         """Read properties. A phone that does not trust this computer is made to ask its owner.
@@ -153,7 +153,7 @@ class GoIos:
         """List the paths of all files below a folder of the container, relative to it."""
         return self._files.list(udid, bundle, folder)
 
-    def launch(self, udid: str, launch: Launch) -> int | None:
+    def launch(self, udid: str, launch: AppLaunch) -> int | None:
         """Start an app in the foreground, in place of one that runs; return its process id.
 
         Raises:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import BenchmarkUnsupported, DeviceLost, EnvironmentProblem
-from platforms.ios.link.client import CrashReport, Launch
+from platforms.ios.link.client import AppLaunch, CrashReport
 from platforms.ios.link.errors import PhoneNotPaired
 from tests.platforms.ios.link.devicectl_recordings import (
     APP_URL,
@@ -141,7 +141,7 @@ def test_an_app_is_started_with_arguments_and_variables(tmp_path: Path) -> None:
         "process": {"auditToken": [1], "executable": f"{APP_URL}My%20Runner", "processIdentifier": 1234},
     }
     client, written = devicectl(tmp_path, {LAUNCH: succeeded(result)})
-    assert client.launch(UDID, Launch(BUNDLE, arguments, env)) == 1234
+    assert client.launch(UDID, AppLaunch(BUNDLE, arguments, env)) == 1234
     words = written.calls[0]
     assert words[1:5] == ["device", "process", "launch", "--terminate-existing"]
     assert json.loads(words[words.index("--environment-variables") + 1]) == env
@@ -150,7 +150,7 @@ def test_an_app_is_started_with_arguments_and_variables(tmp_path: Path) -> None:
 
 def test_an_app_without_arguments_is_started_without_a_separator(tmp_path: Path) -> None:
     client, written = devicectl(tmp_path, {LAUNCH: succeeded({"process": {"processIdentifier": 7}})})
-    assert client.launch(UDID, Launch(BUNDLE)) == 7
+    assert client.launch(UDID, AppLaunch(BUNDLE)) == 7
     assert written.calls[0][-1] == BUNDLE
     assert "--environment-variables" not in written.calls[0]
 
@@ -159,7 +159,7 @@ def test_other_arguments_than_those_that_were_given_are_refused(tmp_path: Path) 
     result = {"launchOptions": {"arguments": ["--", "-x"]}, "process": {"processIdentifier": 7}}
     client, _ = devicectl(tmp_path, {LAUNCH: succeeded(result)})
     with pytest.raises(EnvironmentProblem, match="other arguments"):
-        client.launch(UDID, Launch(BUNDLE, ("-x",)))
+        client.launch(UDID, AppLaunch(BUNDLE, ("-x",)))
 
 
 def test_a_process_whose_identifier_stays_unknown_was_started(tmp_path: Path) -> None:
@@ -167,21 +167,21 @@ def test_a_process_whose_identifier_stays_unknown_was_started(tmp_path: Path) ->
         CORE_DEVICE, 10004, "The process identifier of the launched application could not be determined"
     )
     client, _ = devicectl(tmp_path, {LAUNCH: failed(error)})
-    assert client.launch(UDID, Launch(BUNDLE)) is None
+    assert client.launch(UDID, AppLaunch(BUNDLE)) is None
 
 
 @pytest.mark.parametrize(
     "start",
     [
-        Launch(BUNDLE, ("a\0b",)),
-        Launch(BUNDLE, ("\udcff",)),
-        Launch(BUNDLE, (), {"": "x"}),
-        Launch(BUNDLE, (), {"A=B": "x"}),
-        Launch(BUNDLE, (), {"A": "\0"}),
-        Launch(BUNDLE, ("x" * 300_000,)),
+        AppLaunch(BUNDLE, ("a\0b",)),
+        AppLaunch(BUNDLE, ("\udcff",)),
+        AppLaunch(BUNDLE, (), {"": "x"}),
+        AppLaunch(BUNDLE, (), {"A=B": "x"}),
+        AppLaunch(BUNDLE, (), {"A": "\0"}),
+        AppLaunch(BUNDLE, ("x" * 300_000,)),
     ],
 )
-def test_what_no_process_can_be_given_is_refused(tmp_path: Path, start: Launch) -> None:
+def test_what_no_process_can_be_given_is_refused(tmp_path: Path, start: AppLaunch) -> None:
     client, written = devicectl(tmp_path, {LAUNCH: succeeded({})})
     with pytest.raises(BenchmarkUnsupported):
         client.launch(UDID, start)

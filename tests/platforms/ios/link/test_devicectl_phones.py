@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import BenchmarkUnsupported, DeviceLost, EnvironmentProblem, OutOfSpace
-from platforms.ios.link.client import Battery, InstalledApp, ListedPhone, PhoneProperties
+from platforms.ios.link.client import Battery, InstalledApp, ListedIPhone, PhoneProperties
 from platforms.ios.link.devicectl.client import Devicectl
 from platforms.ios.link.errors import AppNotInstalled, NoDeveloperServices, PhoneNotPaired
 from tests.platforms.ios.link.devicectl_recordings import (
@@ -51,13 +51,13 @@ def test_phones_are_listed_by_udid_without_simulators_and_phones_of_the_past(tmp
     nameless = device(hardwareProperties={"platform": "iOS"})
     devices = [device(), wireless, gone, simulator, watch, nameless, device()]
     client, written = devicectl(tmp_path, {LIST: succeeded({"devices": devices})})
-    assert client.list_phones() == (ListedPhone(UDID, "usb"), ListedPhone("00008110-B", "network"))
+    assert client.list_phones() == (ListedIPhone(UDID, "usb"), ListedIPhone("00008110-B", "network"))
     assert written.calls[0][:3] == ["devicectl", "list", "devices"]
 
 
 def test_the_first_version_of_the_json_has_no_number(tmp_path: Path) -> None:
     client, _ = devicectl(tmp_path, {LIST: succeeded({"devices": [device()]}, version=None)})
-    assert client.list_phones() == (ListedPhone(UDID, "usb"),)
+    assert client.list_phones() == (ListedIPhone(UDID, "usb"),)
 
 
 def test_properties_are_those_of_details(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_the_diagnosis_tells_the_version_and_counts_phones(tmp_path: Path) -> No
         ),
         (native_error(CORE_DEVICE, 2, "This Mac is not paired with it"), PhoneNotPaired, "does not trust"),
         (
-            native_error(CORE_DEVICE, 1001, 'The capability "Launch" is not supported by this device.'),
+            native_error(CORE_DEVICE, 1001, 'The capability "AppLaunch" is not supported by this device.'),
             EnvironmentProblem,
             "older than iOS 17",
         ),

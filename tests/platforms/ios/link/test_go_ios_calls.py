@@ -9,10 +9,10 @@ import pytest
 
 from harness.core.errors import DeviceLost, EnvironmentProblem
 from platforms.ios.link.client import (
+    AppLaunch,
     Battery,
     CrashReport,
     InstalledApp,
-    Launch,
     PhoneProperties,
     XCTestEnd,
     XCTestStart,
@@ -177,7 +177,7 @@ def test_a_developer_service_that_hangs_is_told_from_one_that_is_missing(
         "lockdown get DeveloperModeStatus": Answer("true"),
     }
     with pytest.raises(kind, match=words):
-        program(tmp_path, answers)[0].launch(UDID, Launch(BUNDLE))
+        program(tmp_path, answers)[0].launch(UDID, AppLaunch(BUNDLE))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_start_that_the_phone_refuses_is_explained(tmp_path: Path, code: int, 
         "com.apple.dt.deviceprocesscontrolservice)"
     )
     with pytest.raises(EnvironmentProblem, match=words):
-        program(tmp_path, {"launch": failed("launch app command failed", error)})[0].launch(UDID, Launch(BUNDLE))
+        program(tmp_path, {"launch": failed("launch app command failed", error)})[0].launch(UDID, AppLaunch(BUNDLE))
 
 
 def test_a_tunnel_that_ended_is_a_lost_phone(tmp_path: Path) -> None:

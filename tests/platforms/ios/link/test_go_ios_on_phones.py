@@ -11,7 +11,7 @@ from harness.core.errors import DeviceLost, EnvironmentProblem, OutOfSpace
 from harness.testing.phones.ios.apps.packages import make_package
 from harness.testing.phones.ios.lab import IPhoneLab
 from harness.testing.phones.ios.phone import StandInApp, StandInIPhone
-from platforms.ios.link.client import Launch
+from platforms.ios.link.client import AppLaunch
 from platforms.ios.link.errors import AppNotInstalled, NoDeveloperServices, PhoneNotPaired
 from platforms.ios.link.go_ios.client import GoIos
 from platforms.ios.link.go_ios.program import TimeLimits
@@ -278,7 +278,7 @@ def test_a_phone_is_restarted(client: GoIos, udid: str) -> None:
 def test_without_developer_image_no_app_is_started(client: GoIos, iphone: StandInIPhone, udid: str) -> None:
     iphone.conditions.developer_image = False
     with pytest.raises(NoDeveloperServices, match="no developer image"):
-        client.launch(udid, Launch(BUNDLE))
+        client.launch(udid, AppLaunch(BUNDLE))
     iphone.conditions.developer_mode = False
     with pytest.raises(NoDeveloperServices, match="developer mode"):
         client.is_running(udid, "Runner")
@@ -298,7 +298,7 @@ def test_a_phone_that_answers_nothing_is_lost_within_its_bound(
         lambda: client.push(udid, BUNDLE, tmp_path / "x.ipa", "Documents/x"),
         lambda: client.pull(udid, BUNDLE, "Documents/x", tmp_path / "y"),
         lambda: client.install(udid, tmp_path / "x.ipa"),
-        lambda: client.launch(udid, Launch(BUNDLE)),
+        lambda: client.launch(udid, AppLaunch(BUNDLE)),
     ):
         with pytest.raises(DeviceLost, match="did not answer in time"):
             call()

@@ -13,7 +13,7 @@ from harness.testing.phones import start_iphones
 from harness.testing.phones.ios.apps.packages import make_package
 from harness.testing.phones.ios.lab import IPhoneLab
 from harness.testing.phones.ios.phone import StandInApp, StandInIPhone
-from platforms.ios.link.client import Launch
+from platforms.ios.link.client import AppLaunch
 from platforms.ios.link.errors import AppNotInstalled, NoDeveloperServices, PhoneNotPaired
 from platforms.ios.link.go_ios.client import GoIos
 from tests.iphones import reset
@@ -63,14 +63,14 @@ def test_an_app_is_started_with_its_words_found_and_ended(
 ) -> None:
     assert client.is_running(udid, "Runner") is False
     words = ("--udid=other", "a b\n", "", "ü'$(x)\"")
-    pid = client.launch(udid, Launch(BUNDLE, words, {"NAMED": " 1 2"}))
+    pid = client.launch(udid, AppLaunch(BUNDLE, words, {"NAMED": " 1 2"}))
     (process,) = phone.processes()
     assert process.pid == pid
     out = app.container / "Documents/out"
     assert shell.poll_until(out.exists, _END_S)
     assert out.read_text() == "".join(f"<{word}>" for word in (*words, " 1 2"))
     assert client.is_running(udid, "Runner") is True
-    assert client.launch(udid, Launch(BUNDLE)) != pid
+    assert client.launch(udid, AppLaunch(BUNDLE)) != pid
     assert process.wait()
     client.kill(udid, BUNDLE)
     client.kill(udid, BUNDLE)
@@ -79,14 +79,14 @@ def test_an_app_is_started_with_its_words_found_and_ended(
 
 def test_an_app_that_cannot_be_started_is_said(client: GoIos, phone: StandInIPhone, udid: str) -> None:
     with pytest.raises(AppNotInstalled, match="does not have this app"):
-        client.launch(udid, Launch(BUNDLE))
+        client.launch(udid, AppLaunch(BUNDLE))
     client.kill(udid, BUNDLE)
 
 
 def test_a_locked_phone_starts_no_app(client: GoIos, phone: StandInIPhone, app: StandInApp, udid: str) -> None:
     phone.lock()
     with pytest.raises(PhoneNotPaired, match="is locked"):
-        client.launch(udid, Launch(BUNDLE))
+        client.launch(udid, AppLaunch(BUNDLE))
 
 
 def test_without_developer_services_the_reason_is_told(
@@ -94,10 +94,10 @@ def test_without_developer_services_the_reason_is_told(
 ) -> None:
     phone.conditions.developer_image = False
     with pytest.raises(NoDeveloperServices, match="no developer image"):
-        client.launch(udid, Launch(BUNDLE))
+        client.launch(udid, AppLaunch(BUNDLE))
     phone.conditions.developer_mode = False
     with pytest.raises(NoDeveloperServices, match=f"developer mode of {udid} is off"):
-        client.launch(udid, Launch(BUNDLE))
+        client.launch(udid, AppLaunch(BUNDLE))
 
 
 @pytest.mark.parametrize("lab", ["18.5"], indirect=True)
@@ -108,4 +108,4 @@ def test_a_new_phone_without_a_tunnel_is_told_from_one_without_an_image(
     assert client.read_properties(udid).version == phone.model.version
     assert client.list_files(udid, BUNDLE, "Documents") == ()
     with pytest.raises(EnvironmentProblem, match="needs a tunnel"):
-        client.launch(udid, Launch(BUNDLE))
+        client.launch(udid, AppLaunch(BUNDLE))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import BenchmarkUnsupported, DeviceLost, EnvironmentProblem, OutOfSpace, UsageError
-from platforms.ios.link.client import Launch
+from platforms.ios.link.client import AppLaunch
 from platforms.ios.link.errors import PhoneNotPaired
 from platforms.ios.link.go_ios.client import GoIos
 from platforms.ios.link.go_ios.files import parse_tree
@@ -146,7 +146,7 @@ def test_phones_are_listed_once(tmp_path: Path) -> None:
 def test_arguments_and_variables_reach_the_program_unchanged(tmp_path: Path) -> None:
     launched = log_line("INFO", "Process launched", pid=4711)
     program = write_program(tmp_path, {"launch": Answer(stderr=f"{launched}\n")})
-    launch = Launch(BUNDLE, ("--udid=other", "a b\n", "", "ü'$(x)"), {"A": "b c", "B": ""})
+    launch = AppLaunch(BUNDLE, ("--udid=other", "a b\n", "", "ü'$(x)"), {"A": "b c", "B": ""})
     assert GoIos(program.path).launch(UDID, launch) == 4711
     assert program.calls == [
         [
@@ -159,15 +159,15 @@ def test_arguments_and_variables_reach_the_program_unchanged(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "launch",
     [
-        Launch(BUNDLE, env={"A": "b=c"}),
-        Launch(BUNDLE, env={"": "x"}),
-        Launch(BUNDLE, env={"A=B": "x"}),
-        Launch(BUNDLE, env={"A": "\0"}),
-        Launch(BUNDLE, ("\0",)),
-        Launch(BUNDLE, ("\udc80",)),
+        AppLaunch(BUNDLE, env={"A": "b=c"}),
+        AppLaunch(BUNDLE, env={"": "x"}),
+        AppLaunch(BUNDLE, env={"A=B": "x"}),
+        AppLaunch(BUNDLE, env={"A": "\0"}),
+        AppLaunch(BUNDLE, ("\0",)),
+        AppLaunch(BUNDLE, ("\udc80",)),
     ],
 )
-def test_what_go_ios_would_change_is_refused(tmp_path: Path, launch: Launch) -> None:
+def test_what_go_ios_would_change_is_refused(tmp_path: Path, launch: AppLaunch) -> None:
     with pytest.raises(BenchmarkUnsupported, match="cannot"):
         client(tmp_path, launch=Answer()).launch(UDID, launch)
 
