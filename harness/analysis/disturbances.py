@@ -7,7 +7,7 @@ from statistics import median
 from typing import Final
 
 from harness.analysis.compare.statistics import middle
-from harness.analysis.quality import FREQUENCY_LIMIT, frequency_drop, used_by_others
+from harness.analysis.device_quality import FREQUENCY_LIMIT, frequency_drop, used_by_others
 from harness.core.comparison import ESTIMATED_STATISTIC, Pair
 from harness.core.result import Launch
 from harness.core.self_check import BenchmarkCheck, Disturbance

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.core.protocols import Finding
-from harness.testing.phones.ios.phone import StandInApp, StandInIPhone
+from harness.testing.phones.ios.model import StandInApp
+from harness.testing.phones.ios.phone import StandInIPhone
 from platforms.ios.link.client import (
     AppLaunch,
     Battery,

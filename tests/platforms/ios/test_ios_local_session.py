@@ -13,7 +13,8 @@ from harness.config.settings import Settings
 from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, DeviceLost, EnvironmentProblem
 from harness.testing.phones.ios.apps.packages import RUNNER_BUNDLE, SHELL_BUNDLE, runner_app
-from harness.testing.phones.ios.phone import PhoneModel, StandInIPhone
+from harness.testing.phones.ios.model import PhoneModel
+from harness.testing.phones.ios.phone import StandInIPhone
 from harness.testing.phones.ios.usbmux.pairing import Pairings, make_key
 from harness.testing.progress import RecordedProgress
 from platforms.ios.options import IosOptions

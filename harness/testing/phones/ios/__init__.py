@@ -4,6 +4,7 @@ iOS runs on Apple's hardware only, so what stands here is the far end of the pro
 services behind it. An app is real: its executable is a program of this machine, run in the app's container.
 
 lab         start and end stand-in iPhones, and their usbmuxd
+model       what one is: model, conditions, apps
 phone       one stand-in iPhone: what a test does to it, and what it sees of it
 usbmux/     usbmuxd and lockdown: list, pairing, TLS, start of services
 services/   AFC, house arrest, installation, battery, system log, crash reports

@@ -12,7 +12,8 @@ from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from harness.testing.phones.ios.phone import PhoneModel, StandInIPhone
+from harness.testing.phones.ios.model import PhoneModel
+from harness.testing.phones.ios.phone import StandInIPhone
 from harness.testing.phones.ios.remote.services import list_services
 from harness.testing.phones.ios.remote.tunnel_api import TunnelApi, start_tunnels
 from harness.testing.phones.ios.usbmux.daemon import UsbMuxDaemon

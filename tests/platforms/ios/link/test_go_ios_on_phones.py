@@ -10,7 +10,8 @@ import pytest
 from harness.core.errors import DeviceLost, EnvironmentProblem, OutOfSpace
 from harness.testing.phones.ios.apps.packages import make_package
 from harness.testing.phones.ios.lab import IPhoneLab
-from harness.testing.phones.ios.phone import StandInApp, StandInIPhone
+from harness.testing.phones.ios.model import StandInApp
+from harness.testing.phones.ios.phone import StandInIPhone
 from platforms.ios.link.client import AppLaunch
 from platforms.ios.link.errors import AppNotInstalled, NoDeveloperServices, PhoneNotPaired
 from platforms.ios.link.go_ios.client import GoIos

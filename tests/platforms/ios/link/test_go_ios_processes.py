@@ -12,7 +12,8 @@ from harness.core.errors import EnvironmentProblem
 from harness.testing.phones import start_iphones
 from harness.testing.phones.ios.apps.packages import make_package
 from harness.testing.phones.ios.lab import IPhoneLab
-from harness.testing.phones.ios.phone import StandInApp, StandInIPhone
+from harness.testing.phones.ios.model import StandInApp
+from harness.testing.phones.ios.phone import StandInIPhone
 from platforms.ios.link.client import AppLaunch
 from platforms.ios.link.errors import AppNotInstalled, NoDeveloperServices, PhoneNotPaired
 from platforms.ios.link.go_ios.client import GoIos

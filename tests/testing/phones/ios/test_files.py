@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from harness.testing.phones.ios.apps.packages import make_package
-from harness.testing.phones.ios.phone import StandInApp, StandInIPhone
+from harness.testing.phones.ios.model import StandInApp
+from harness.testing.phones.ios.phone import StandInIPhone
 from harness.testing.phones.ios.services.folders import AfcRefusal, AfcStatus, FolderView
 from tests.iphones import GoIosCaller
 

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.testing.phones.ios.phone import PhoneModel, StandInIPhone
+from harness.testing.phones.ios.model import PhoneModel
+from harness.testing.phones.ios.phone import StandInIPhone
 from harness.testing.phones.ios.services import afc, developer_images, diagnostics, installation, zip_conduit
 from harness.testing.phones.ios.usbmux.connection import ConnectionEnded, ServiceConnection, parse_plist
 from harness.testing.phones.ios.usbmux.lockdown import serve_lockdown

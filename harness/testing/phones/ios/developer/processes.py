@@ -25,7 +25,8 @@ from harness.testing.phones.ios.developer.crash_reports import write_crash_repor
 from harness.testing.phones.ios.usbmux.connection import ConnectionEnded, ServiceConnection
 
 if TYPE_CHECKING:
-    from harness.testing.phones.ios.phone import StandInApp, StandInIPhone
+    from harness.testing.phones.ios.model import StandInApp
+    from harness.testing.phones.ios.phone import StandInIPhone
 
 CONDITIONS: Final = "STAND_IN_CONDITIONS"
 """Variable of apps: file with the conditions of the phone, which follows them while the app runs."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 from harness.testing.phones.ios.usbmux.connection import ServiceConnection
 
 if TYPE_CHECKING:
-    from harness.testing.phones.ios.phone import StandInApp, StandInIPhone
+    from harness.testing.phones.ios.model import StandInApp
+    from harness.testing.phones.ios.phone import StandInIPhone
 
 _MEMBERS: Final = (
     "CFBundleDisplayName",

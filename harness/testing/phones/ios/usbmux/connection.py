@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from xml.parsers.expat import ExpatError
 
 if TYPE_CHECKING:
-    from harness.testing.phones.ios.phone import PhoneConditions
+    from harness.testing.phones.ios.model import PhoneConditions
 
 PLIST_LIMIT_BYTES: Final = 64 << 20
 """Longest property list that is read."""

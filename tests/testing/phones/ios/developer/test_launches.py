@@ -14,7 +14,8 @@ from harness.testing.phones import start_iphones
 from harness.testing.phones.ios.apps.packages import make_package
 from harness.testing.phones.ios.developer.instruments import serve_instruments
 from harness.testing.phones.ios.lab import IPhoneLab
-from harness.testing.phones.ios.phone import StandInApp, StandInIPhone
+from harness.testing.phones.ios.model import StandInApp
+from harness.testing.phones.ios.phone import StandInIPhone
 from harness.testing.phones.ios.usbmux.connection import ConnectionEnded, ServiceConnection
 from platforms.ios.apps.crashes import parse_crash
 from tests.iphones import GoIosCaller

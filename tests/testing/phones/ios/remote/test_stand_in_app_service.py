@@ -12,7 +12,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from harness.testing.phones.ios.apps.packages import make_package
-from harness.testing.phones.ios.phone import PhoneModel, StandInIPhone
+from harness.testing.phones.ios.model import PhoneModel
+from harness.testing.phones.ios.phone import StandInIPhone
 from harness.testing.phones.ios.remote.services import list_services
 from harness.testing.phones.ios.remote.xpc import Unsigned, XpcDictionary, XpcObject
 from harness.testing.phones.ios.usbmux.connection import ConnectionEnded, ServiceConnection

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.testing.phones.ios.phone import PhoneModel, StandInIPhone
+from harness.testing.phones.ios.model import PhoneModel
+from harness.testing.phones.ios.phone import StandInIPhone
 from harness.testing.phones.ios.remote import http2, xpc
 from harness.testing.phones.ios.remote.connection import REPLIES, REQUESTS, RemoteXpcConnection
 from harness.testing.phones.ios.remote.discovery import serve_xpc

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.testing.phones.ios.phone import PhoneModel, StandInIPhone
+from harness.testing.phones.ios.model import PhoneModel
+from harness.testing.phones.ios.phone import StandInIPhone
 from harness.testing.phones.ios.remote.connection import REQUESTS
 from harness.testing.phones.ios.remote.discovery import RemoteServiceEntry
 from harness.testing.phones.ios.remote.tunnel_api import TunnelApi, start_tunnels
