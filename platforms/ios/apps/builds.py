@@ -1,7 +1,8 @@
 """Builds of apps on a phone: which one is installed, and which one ran.
 
 An app is known by its bundle identifier, and two builds of one app cannot be installed at the same time. So the
-harness asks the app itself: the digest of its program (`AppResult.executable_sha256`) tells which build ran.
+harness asks the app itself: the digest of its program (`AppResult.executable_sha256`) tells which build ran. Frameworks
+in the bundle are code, too, that this digest does not cover: of such a package only an installation by us is believed.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ class PackagedApp:
     Attributes:
         bundle: Its bundle identifier.
         executable: Name of its process.
-        path: What commands call it: `app:BUNDLE`, with the beginning of the program's digest where two builds of it are
-            used.
+        path: What commands call it: `app:BUNDLE`, with the beginning of the package's digest where two builds of it
+            are used.
         package: Its package; None for an app that somebody else installed.
     """
 
@@ -51,6 +52,7 @@ class InstalledBuilds:
         self._udid = udid
         self._apps: dict[str, PackagedApp] = {}
         self._running: dict[str, str] = {}
+        self._installed: dict[str, str] = {}
         self._listed: dict[str, InstalledApp] | None = None
         self._swapped: set[str] = set()
 
@@ -64,10 +66,10 @@ class InstalledBuilds:
         name = f"{PREFIX}{package.bundle}"
         known = self._apps.get(name)
         if known is not None and known.package is not None:
-            if known.package.executable_sha256 == package.executable_sha256:
+            if known.package.sha256 == package.sha256:
                 return known
             self._swapped.add(package.bundle)
-            name = f"{name}@{package.executable_sha256[:12]}"
+            name = f"{name}@{package.sha256[:12]}"
         app = PackagedApp(package.bundle, package.executable, name, package)
         self._apps[name] = app
         return app
@@ -112,11 +114,16 @@ class InstalledBuilds:
 
     def is_current(self, app: PackagedApp) -> bool:
         """Return whether this very build is installed, as far as is known."""
-        return app.package is not None and self._running.get(app.bundle) == app.package.executable_sha256
+        package = app.package
+        if package is None or self._running.get(app.bundle) != package.executable_sha256:
+            return False
+        if app.bundle in self._installed:
+            return self._installed[app.bundle] == package.sha256
+        return not package.has_frameworks
 
     def may_be_current(self, app: PackagedApp) -> bool:
         """Return whether this build may be installed: nobody has asked, and the version is the same."""
-        if app.package is None or app.bundle in self._running:
+        if app.package is None or app.package.has_frameworks or app.bundle in self._running:
             return False
         listed = self._list().get(app.bundle)
         return listed is not None and listed.version == app.package.version
@@ -133,6 +140,7 @@ class InstalledBuilds:
             return
         self._client.install(self._udid, app.package.path)
         self._running[app.bundle] = app.package.executable_sha256
+        self._installed[app.bundle] = app.package.sha256
         self._listed = None
 
     def note(self, app: PackagedApp, executable_sha256: str) -> None:

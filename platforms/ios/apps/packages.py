@@ -16,6 +16,7 @@ from typing import Final
 from xml.parsers.expat import ExpatError
 
 from harness.core.errors import BenchmarkFailed
+from harness.files.digests import sha256_of_file
 
 _PAYLOAD: Final = "Payload"
 _INFO: Final = "Info.plist"
@@ -40,6 +41,8 @@ class PackageInfo:
         name: Its name for people.
         executable: Name of its program inside the bundle.
         executable_sha256: SHA-256 of its program, by which a runner app says which build ran.
+        sha256: SHA-256 of the file.
+        has_frameworks: Whether code outside of its program is part of it, which the program's digest does not cover.
         size_bytes: Size of the file.
         folder: Folder of the app inside the package: `Payload/NAME.app`.
         tests: Names of its bundles of tests: `Tests.xctest`.
@@ -51,6 +54,8 @@ class PackageInfo:
     name: str
     executable: str
     executable_sha256: str
+    sha256: str
+    has_frameworks: bool
     size_bytes: int
     folder: str
     tests: tuple[str, ...] = ()
@@ -80,6 +85,8 @@ def read_package(path: Path) -> PackageInfo:
             name=_text(info, "CFBundleDisplayName") or _text(info, "CFBundleName") or executable,
             executable=executable,
             executable_sha256=_digest(archive, program, path),
+            sha256=sha256_of_file(path),
+            has_frameworks=any(name.startswith(f"{folder}/Frameworks/") for name in members),
             size_bytes=path.stat().st_size,
             folder=folder,
             tests=_find_tests(members, folder),
