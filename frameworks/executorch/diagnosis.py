@@ -11,14 +11,16 @@ from typing import Final
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from frameworks.executorch import openvino, packages
-from frameworks.executorch.definitions import _torchvision_release
-from frameworks.executorch.exporting.catalogue import DEFINITIONS, RECIPES, Catalogue
+from frameworks import packages
+from frameworks.definitions import _torchvision_release
+from frameworks.executorch import openvino, required
+from frameworks.executorch.exporting.recipes import RECIPES
 from frameworks.executorch.options import ExecuTorchOptions
 from frameworks.executorch.runners import native
 from frameworks.executorch.runners.cache import runners_folder
 from frameworks.executorch.runners.toolchain import Tool, find_cmake, find_compiler, find_cross_compiler
 from frameworks.executorch.runners.wheel import installed_wheel, wheel_with_sdk
+from frameworks.exporting.catalogue import DEFINITIONS, Catalogue
 from harness.config.settings import Settings
 from harness.core.device import LINUX_MACHINES
 from harness.core.errors import BuildFailed
@@ -99,7 +101,7 @@ def _tested_version(package: str) -> str | None:
 
 def _lacking(name: str) -> Finding:
     """Describe a package that is not installed: a fault only where others of the same extra are."""
-    extra = (package for package in packages.EXPORTS if find_version(package) is not None)
+    extra = (package for package in required.EXPORTS if find_version(package) is not None)
     is_partial = next(extra, None) is not None
     remedy = packages.install_command(name)
     return Finding(name, False if is_partial else None, "not installed: needed to export and run models", remedy)

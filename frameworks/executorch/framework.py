@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from frameworks import packages
 from frameworks.executorch import (
     benchmark_app,
     build_options,
@@ -15,7 +16,7 @@ from frameworks.executorch import (
     identification,
     minibench,
     openvino,
-    packages,
+    required,
 )
 from frameworks.executorch.notes import find_observation, note_launch
 from frameworks.executorch.runners import choice, native
@@ -146,19 +147,19 @@ class ExecuTorch:
         """Return everything beside the request that determines an exported program."""
         from frameworks.executorch.exporting import exporter  # noqa: PLC0415 - only exports need it
 
-        return exporter.fingerprint(export)
+        return exporter.EXPORTER.fingerprint(export)
 
     def export(self, export: Export, destination: Path, progress: Task) -> ExportReport:
         """Write the program to `destination`."""
         from frameworks.executorch.exporting import exporter  # noqa: PLC0415 - only exports need it
 
-        return exporter.export(export, destination, progress)
+        return exporter.EXPORTER.export(export, destination, progress)
 
     def export_calibrated(self, export: Export, calibration: Path, destination: Path, progress: Task) -> ExportReport:
         """Make a program, calibrated with the examples of a folder."""
         from frameworks.executorch.exporting import exporter  # noqa: PLC0415 - only exports need it
 
-        return exporter.export(export, destination, progress, calibration=calibration)
+        return exporter.EXPORTER.export(export, destination, progress, calibration=calibration)
 
     def reference_stages(self, export: Export) -> Sequence[Stage]:
         """Return the stages before lowering whose outputs can be computed for an export."""
@@ -197,13 +198,13 @@ class ExecuTorch:
 
     def find_runner_problem(self) -> EnvironmentProblem | None:
         """Return which package is missing to make a runner here."""
-        return None if self._settings.program else packages.find_missing(packages.RUNNER, "run models")
+        return None if self._settings.program else packages.find_missing(required.RUNNER, "run models")
 
     def find_export_problem(self, export: Export) -> EnvironmentProblem | None:
         """Return which packages are missing to export a model."""
         from frameworks.executorch.exporting import exporter  # noqa: PLC0415 - only exports need it
 
-        return exporter.find_problem(export)
+        return exporter.EXPORTER.find_problem(export)
 
     def diagnose(self) -> Sequence[Finding]:
         """Examine what measuring and exporting need."""

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from frameworks.executorch import packages
+from frameworks import packages
 from harness.core.build import Build
 from harness.core.metric import Observation
 from harness.core.note import Note

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from harness.core.errors import ExitCode
     from harness.files.tensors import Array
 
-_DEFINITION: Final = "frameworks.executorch.definitions._saved:saved"
+_DEFINITION: Final = "frameworks.definitions._saved:saved"
 _DTYPES: Final = {
     "float32": "float",
     "float16": "half",

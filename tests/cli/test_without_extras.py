@@ -13,8 +13,9 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from frameworks.executorch import packages
-from frameworks.executorch.packages import EXPORTS, EXTRAS, RUNNER
+from frameworks import packages
+from frameworks.executorch.required import EXPORTS, RUNNER
+from frameworks.packages import EXTRAS
 from harness.files import installation
 from tests.cli.project import Outcome, Project, generic, observe, one_test
 from tests.docs.pages import ROOT

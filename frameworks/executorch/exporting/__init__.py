@@ -1,6 +1,5 @@
-"""From a model definition to an ExecuTorch program.
+"""From a model in torch to an ExecuTorch program.
 
-In the harness, `catalogue` finds definitions and recipes, `provenance` determines what makes up an export, and
-`exporter` starts it; none of them imports torch. In a process of its own (`process`), `model` makes the module and
-`program` lowers and writes it.
+In the harness, `exporter` starts the process that makes it (`process`); there `program` lowers the model and writes the
+program with its graph.
 """

@@ -1,39 +1,12 @@
-"""Process of one export: its arguments, its output, and the files that it writes.
-
-    python -m frameworks.executorch.exporting.process REQUEST.json DESTINATION [EXAMPLES] PARENT
-
-It calibrates with the example folder EXAMPLES, or else with random numbers.
-
-It ends with the process whose number is PARENT, so that a killed harness leaves no export behind.
-
-It writes lines `progress: TEXT [DONE/TOTAL]` to standard error; after a failure everything that libraries wrote, the
-traceback, perhaps `hint: ...`, and last `error: ...`, or `missing: ...` where a package is not installed, with exit
-status 1.
-"""
+"""Process of one export, as `frameworks.exporting.child` describes it."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import io
 import sys
-import time
-import traceback
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from types import TracebackType
-from typing import Final, TextIO
+from typing import Final
 
-from frameworks.executorch.packages import EXTRAS, install_command
-from frameworks.executorch.python.machine import die_with_parent
-from harness.core.benchmark import Export
-from harness.core.errors import EnvironmentProblem, ExportFailed
-
-Say = Callable[[str], None]
-"""Reports progress."""
-
-REPORT: Final = ".report.json"
-"""Suffix of the report on how the program was made: an `ExportReport`."""
+from frameworks.exporting.child import ExportTask, run_export
 
 GRAPH: Final = ".graph.txt"
 """Suffix of the lowered graph as text, with the inside of each delegate."""
@@ -41,79 +14,16 @@ GRAPH: Final = ".graph.txt"
 NODES: Final = ".nodes.json"
 """Suffix of the nodes of that graph, and of the instructions that execute them: a `ProgramGraph`."""
 
-LOG: Final = ".log"
-"""Suffix of everything that the process wrote; only there when it failed."""
-
-
-def beside(program: Path, suffix: str) -> Path:
-    """Return the path of a file beside the program."""
-    return program.with_name(program.name + suffix)
-
 
 def main(arguments: Sequence[str]) -> None:
-    """Export a program; the module describes what is printed.
-
-    Args:
-        arguments: The file of the request (an `Export` as JSON), that of the program, perhaps the folder of
-            examples to calibrate with, and the number of the parent.
-    """
-    began = time.monotonic()
-    request, destination, *calibration, parent = arguments
-
-    def write(say: Say) -> None:
-        export = Export.model_validate_json(Path(request).read_bytes())
-        say("importing torch and executorch")
-        from frameworks.executorch.exporting.program import write_program  # noqa: PLC0415 - its imports are noisy
-
-        folder = Path(calibration[0]) if calibration else None
-        write_program(export, Path(destination), say, began, calibration=folder)
-
-    run_child(int(parent), write)
+    """Export a program."""
+    run_export(arguments, "torch and executorch", _load)
 
 
-def run_child(parent: int, work: Callable[[Say], None]) -> None:
-    """Do the work of a child process of the harness, which ends with its parent and prints as the module describes.
+def _load() -> Callable[[ExportTask], None]:
+    from frameworks.executorch.exporting.program import write_program  # noqa: PLC0415 - its imports are noisy
 
-    Args:
-        parent: Number of the parent process.
-        work: The work; it is given the function that reports progress.
-    """
-    die_with_parent(parent)
-    stderr, log = sys.stderr, io.StringIO()
-    sys.excepthook = functools.partial(_report_failure, stderr, log)
-    sys.path.append(str(Path.cwd()))  # Last, so that nothing there hides an installed package.
-    with contextlib.redirect_stderr(log), contextlib.redirect_stdout(log):
-        work(functools.partial(_print_progress, stderr))
-
-
-def _print_progress(stderr: TextIO, text: str) -> None:
-    print(f"progress: {text}", file=stderr, flush=True)
-
-
-def _report_failure(
-    stderr: TextIO,
-    log: io.StringIO,
-    kind: type[BaseException],
-    error: BaseException,
-    trace: TracebackType | None,
-) -> None:
-    """Print the log, the traceback and the reason of any failure."""
-    stderr.write(log.getvalue())
-    traceback.print_exception(kind, error, trace, file=stderr)
-    label, reason, hint = "error", f"{kind.__name__}: {error}", None
-    if isinstance(error, ExportFailed | EnvironmentProblem):
-        reason, hint = error.message, error.hint
-    elif isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in EXTRAS:
-        label, hint = "missing", install_command((error.name or "").partition(".")[0])
-    if isinstance(error, EnvironmentProblem):
-        label = "missing"
-    if hint is not None:
-        print(f"hint: {_one_line(hint)}", file=stderr)
-    print(f"{label}: {_one_line(reason)}", file=stderr, flush=True)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:400]
+    return write_program
 
 
 if __name__ == "__main__":

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-import platform
 import re
-import resource
-import sys
-import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 import torch
 from executorch.devtools.backend_debug import get_delegation_info
 from executorch.exir import EdgeProgramManager
 from executorch.exir.backend.utils import format_delegated_graph
 
-from frameworks.executorch.exporting import provenance, recipe_steps
-from frameworks.executorch.exporting.catalogue import RECIPES
-from frameworks.executorch.exporting.example_folder import Inputs
+from frameworks.executorch.exporting import recipe_steps
+from frameworks.executorch.exporting.exporter import EXPORTER
 from frameworks.executorch.exporting.graph import identify_instructions, read_graph
-from frameworks.executorch.exporting.model import calibration_batches, dtype_name, prepare, weights_md5
-from frameworks.executorch.exporting.process import GRAPH, NODES, REPORT, Say, beside
-from frameworks.executorch.python.machine import memory_bytes
+from frameworks.executorch.exporting.process import GRAPH, NODES
+from frameworks.executorch.exporting.recipes import RECIPES
 from frameworks.executorch.python.program_file import read_sections
-from harness.core.benchmark import Export
-from harness.core.cached_files import Delegation, ExportReport
+from frameworks.exporting.child import ExportTask, beside
+from frameworks.exporting.models import dtype_name
+from frameworks.exporting.writing import make_model, read_batches, write_model
+from harness.core.cached_files import Delegation
 from harness.core.errors import ExportFailed
 from harness.core.examples import TensorInfo
 from harness.files.atomic import write_atomically
@@ -40,33 +33,19 @@ _OPERATOR = re.compile(
 """Node names are `<namespace>_<operator>_<overload>`, for example `aten_convolution_default`."""
 
 
-def write_program(
-    export: Export, destination: Path, say: Say, began: float, *, calibration: Path | None = None
-) -> None:
+def write_program(task: ExportTask) -> None:
     """Make the model, lower it, and write the program last of all files.
 
-    Args:
-        export: The request.
-        destination: The program; the report, the graph and its nodes stand beside it.
-        say: Reports progress.
-        began: Start of the process, by the monotonic clock.
-        calibration: Folder of the examples to calibrate with; None for random numbers.
+    The graph and its nodes stand beside the program, as does the report.
 
     Raises:
         ExportFailed: The definition or the recipe cannot be used.
     """
-    seconds: dict[str, float] = {}
+    export, destination = task.export, task.destination
     lower = recipe_steps.load(RECIPES.find(export.recipe))
-    seconds["import"] = time.monotonic() - began
-    say(f"making {export.definition}")
-    with _record_time(seconds, "model"):
-        prepared = prepare(export)
-        weights = weights_md5(prepared.module)
-        parameters = sum(parameter.numel() for parameter in prepared.module.parameters())
-    say(f"lowering by {export.recipe}")
-    with _record_time(seconds, "lower"):
-        batches = calibration_batches(prepared.example_inputs, export, calibration)
-        edge = lower(prepared.module, prepared.example_inputs, _with_progress(batches, export.calibration, say))
+    model = make_model(task)
+    with task.phase("lower", f"lowering by {export.recipe}"):
+        edge = lower(model.module, model.example_inputs, read_batches(task, model.example_inputs))
         if not isinstance(edge, EdgeProgramManager):
             raise ExportFailed(
                 f"recipe `{export.recipe}` returned {type(edge).__name__}",
@@ -75,43 +54,21 @@ def write_program(
     module = edge.exported_program().graph_module  # Everything is read before emitting, which changes the graph.
     delegation, lowered, graph = _delegation(module), format_delegated_graph(module), read_graph(module)
     inputs, outputs = _interface(edge.exported_program(), [tensor.name for tensor in export.inputs])
-    say("emitting the program")
-    with _record_time(seconds, "emit"):
+    with task.phase("emit", "emitting the program"):
         emitted = edge.to_executorch()
         program: bytes = emitted.buffer
-    report = ExportReport(
-        export=export,
-        versions=versions(export),
-        md5=hashlib.md5(program, usedforsecurity=False).hexdigest(),
-        size_bytes=len(program),
-        sections=read_sections(program),
-        weights_md5=weights,
-        parameters=parameters,
-        delegation=delegation,
-        inputs=inputs,
-        outputs=outputs,
-        seconds={phase: round(spent, 3) for phase, spent in seconds.items()},
-        peak_memory_bytes=_peak_memory_bytes(),
-    )
     write_atomically(beside(destination, GRAPH), f"{lowered}\n".encode())
     write_atomically(beside(destination, NODES), identify_instructions(graph, emitted).model_dump_json().encode())
-    write_atomically(beside(destination, REPORT), report.model_dump_json(indent=2).encode())
-    write_atomically(destination, program)
-
-
-@contextmanager
-def _record_time(seconds: dict[str, float], phase: str) -> Iterator[None]:
-    began = time.monotonic()
-    yield
-    seconds[phase] = time.monotonic() - began
-
-
-def _with_progress(batches: Iterator[Inputs], count: int, say: Say) -> Iterator[Inputs]:
-    for number, batch in enumerate(batches, start=1):
-        say(f"quantising {number}/{count}")
-        yield batch
-    if count:
-        say("lowering the quantised model")
+    write_model(
+        task,
+        EXPORTER,
+        model,
+        program,
+        inputs=inputs,
+        outputs=outputs,
+        delegation=delegation,
+        sections=read_sections(program),
+    )
 
 
 def _interface(
@@ -154,19 +111,3 @@ def _delegation(graph: torch.fx.GraphModule) -> Delegation:
 def _clean(operator: str) -> str:
     matched = _OPERATOR.fullmatch(operator)
     return matched["name"] if matched else operator
-
-
-def versions(export: Export) -> dict[str, str]:
-    """Return versions, and the instruction set that torch uses, on which sums and thus quantised programs depend."""
-    return {
-        **provenance.versions(),
-        **provenance.versions_used_by(RECIPES.find(export.recipe).module),
-        "python": platform.python_version(),
-        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
-    }
-
-
-def _peak_memory_bytes() -> int:
-    """Return the peak resident memory of this program; where unknown, of this and the parent process."""
-    scale = 1 if sys.platform == "darwin" else 1024
-    return memory_bytes("VmHWM") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale

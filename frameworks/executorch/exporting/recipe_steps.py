@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from frameworks.executorch.exporting import provenance
-from frameworks.executorch.exporting.catalogue import CatalogueEntry
+from frameworks.exporting import provenance
+from frameworks.exporting.catalogue import CatalogueEntry
 from harness.core.errors import ExportFailed
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from frameworks.executorch.python.arguments import Arguments
 from frameworks.executorch.python.extension import Method
-from frameworks.executorch.python.failure import ExitStatus, RunnerFailure, explain_failures
 from frameworks.executorch.python.program import check_file, check_input_count, check_output, describe_input
 from frameworks.executorch.python.program_file import read_signature
+from frameworks.python_runner.arguments import Arguments
+from frameworks.python_runner.failure import ExitStatus, RunnerFailure, explain_failures
 
 if TYPE_CHECKING:
     import torch

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from frameworks.executorch.python.failure import ExitStatus, RunnerFailure
+from frameworks.python_runner.failure import ExitStatus, RunnerFailure
 
 if TYPE_CHECKING:
     import torch

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from frameworks.executorch.python.extension import Method, MethodMeta, Program, Runtime, TensorInfo
-from frameworks.executorch.python.failure import ExitStatus, RunnerFailure, explain_failures
+from frameworks.python_runner.failure import ExitStatus, RunnerFailure, explain_failures
 
 if TYPE_CHECKING:
     import torch

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import NamedTuple
 
-from frameworks.executorch.python.arguments import Arguments, parse_arguments
 from frameworks.executorch.python.examples import run_examples
 from frameworks.executorch.python.extension import load_runtime, set_threads
-from frameworks.executorch.python.failure import ExitStatus, RunnerFailure, explain_failures
-from frameworks.executorch.python.machine import is_mapped, memory_bytes
-from frameworks.executorch.python.measure import Loop, RunnerTimes, measure
-from frameworks.executorch.python.page_cache import drop_from_page_cache
-from frameworks.executorch.python.phases import Phases
 from frameworks.executorch.python.program import load_method, make_inputs, write_outputs
 from frameworks.executorch.python.program_file import read_signature
-from frameworks.executorch.python.turns import read_turns
+from frameworks.python_runner.arguments import Arguments, parse_arguments
+from frameworks.python_runner.failure import ExitStatus, RunnerFailure, explain_failures
+from frameworks.python_runner.machine import is_mapped, memory_bytes
+from frameworks.python_runner.measure import Loop, RunnerTimes, measure
+from frameworks.python_runner.page_cache import drop_from_page_cache
+from frameworks.python_runner.phases import Phases
+from frameworks.python_runner.turns import read_turns
 
 
 class ColdLoad(NamedTuple):

@@ -33,7 +33,7 @@ def lower_program(program: torch.export.ExportedProgram) -> EdgeProgramManager:
         import openvino  # noqa: F401, PLC0415 - installed only where this recipe is used
         from executorch.backends.openvino.partitioner import OpenvinoPartitioner  # noqa: PLC0415 - imports both
     except ImportError as error:
-        from frameworks.executorch.packages import install_command  # noqa: PLC0415 - no part of what lowers a model
+        from frameworks.packages import install_command  # noqa: PLC0415 - no part of what lowers a model
 
         raise EnvironmentProblem(f"the recipe needs OpenVINO: {error}", hint=install_command("openvino")) from error
     partitioner = OpenvinoPartitioner([CompileSpec("device", b"CPU")])

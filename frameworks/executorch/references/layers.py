@@ -15,16 +15,16 @@ from pathlib import Path
 import torch
 from executorch.exir import EdgeProgramManager
 
-from frameworks.executorch.exporting.example_folder import Inputs, ModelExamples
-from frameworks.executorch.exporting.model import prepare
-from frameworks.executorch.exporting.process import Say
 from frameworks.executorch.python.extension import Method, Program, Runtime, load_runtime, set_threads
-from frameworks.executorch.python.failure import RunnerFailure
 from frameworks.executorch.python.program import load_method
 from frameworks.executorch.references.accumulation import GapSums
 from frameworks.executorch.references.process import LayerRequest
 from frameworks.executorch.references.stages import calibrated_program, find_steps
 from frameworks.executorch.references.taps import Tap, find_delegates, inputs_of, tap_layers, tap_named
+from frameworks.exporting.child import Say
+from frameworks.exporting.example_folder import Inputs, ModelExamples
+from frameworks.exporting.models import prepare
+from frameworks.python_runner.failure import RunnerFailure
 from harness.core.errors import ExportFailed
 from harness.core.evaluation import LayerGap, LayerGaps
 from harness.core.examples import Stage

@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
-from frameworks.executorch.exporting import exporter, recipe_steps
-from frameworks.executorch.exporting.catalogue import DEFINITIONS, RECIPES
-from frameworks.executorch.exporting.process import LOG
-from frameworks.executorch.references.process import LayerRequest, ReferenceRequest
+from frameworks.executorch.exporting import recipe_steps
+from frameworks.executorch.exporting.exporter import EXPORTER
+from frameworks.executorch.exporting.recipes import RECIPES
+from frameworks.executorch.references.process import LayerRequest
+from frameworks.exporting.catalogue import DEFINITIONS
+from frameworks.exporting.child import LOG
+from frameworks.exporting.exporter import child_command, explain_failure, progress_parser
+from frameworks.references import maker
 from harness import shell
 from harness.core.benchmark import Export
-from harness.core.errors import ExportFailed
 from harness.core.evaluation import LayerGaps
-from harness.core.examples import MANIFEST, Stage
+from harness.core.examples import Stage
 from harness.core.protocols import Task
-from harness.files.drafts import open_scratch_folder
 
 _PROCESS = "frameworks.executorch.references.process"
 
@@ -41,35 +43,17 @@ def make_references(
     *,
     calibration: Path | None = None,
 ) -> None:
-    """Compute the outputs of stages in a process of its own.
-
-    After a failure there is only what the process printed (`references.log` in the destination).
-
-    Raises:
-        ExportFailed: With the last message of the process, and what to do about it.
-        EnvironmentProblem: A package is missing.
-    """
-    if (problem := exporter.find_problem(export)) is not None:
-        raise problem
-    try:
-        with open_scratch_folder(destination) as staging:
-            request = staging / "request.json"
-            wanted = ReferenceRequest(
-                export=export,
-                examples=examples.absolute(),
-                stages=tuple(stages),
-                destination=staging,
-                calibration=calibration.absolute() if calibration else None,
-            )
-            request.write_text(wanted.model_dump_json(indent=2), encoding="utf-8")
-            completed = shell.run(exporter.child_command(_PROCESS, request), on_line=exporter.progress_parser(progress))
-            if not completed.ok or not all((staging / stage / MANIFEST).is_file() for stage in stages):
-                purpose = f"compute reference outputs of `{export.definition}` ({export.recipe})"
-                raise exporter.explain_failure(purpose, "all outputs", completed, destination / f"references{LOG}")
-            for stage in stages:
-                (staging / stage).replace(destination / stage)
-    except OSError as error:
-        raise ExportFailed(f"cannot write outputs to {destination}: {error}") from error
+    """Compute the outputs of stages, as `frameworks.references.maker` does, with those that quantise."""
+    maker.make_references(
+        EXPORTER,
+        export,
+        examples=examples,
+        stages=stages,
+        destination=destination,
+        progress=progress,
+        calibration=calibration,
+        process=_PROCESS,
+    )
 
 
 def compare_layers(
@@ -81,7 +65,7 @@ def compare_layers(
         ExportFailed: With the last message of the process, and what to do about it.
         EnvironmentProblem: A package is missing.
     """
-    if (problem := exporter.find_problem(export)) is not None:
+    if (problem := EXPORTER.find_problem(export)) is not None:
         raise problem
     if not recipe_steps.has_steps(RECIPES.find(export.recipe)):
         reason = f"recipe `{export.recipe}` does not show the program that it lowers"
@@ -97,11 +81,9 @@ def compare_layers(
         )
         request, result = scratch / "request.json", scratch / "gaps.json"
         request.write_text(wanted.model_dump_json(indent=2), encoding="utf-8")
-        completed = shell.run(
-            exporter.child_command(_PROCESS, request, result), on_line=exporter.progress_parser(progress)
-        )
+        completed = shell.run(child_command(_PROCESS, request, result), on_line=progress_parser(progress))
         if completed.ok and result.is_file():
             return LayerGaps.model_validate_json(result.read_bytes())
         purpose = f"compare the layers of `{export.definition}` ({export.recipe})"
         log = Path(gettempdir()) / f"harness-layers{LOG}"
-        raise exporter.explain_failure(purpose, "the gaps of layers", completed, log)
+        raise explain_failure(purpose, "the gaps of layers", completed, log)

@@ -3,7 +3,7 @@
     python -m frameworks.executorch.references.process REQUEST.json PARENT
     python -m frameworks.executorch.references.process LAYERS.json RESULT.json PARENT
 
-It prints as the process of an export does (`frameworks.executorch.exporting.process`).
+It prints as the process of an export does (`frameworks.exporting.child`).
 """
 
 from __future__ import annotations
@@ -12,28 +12,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from frameworks.executorch.exporting.process import Say, run_child
+from frameworks.exporting.child import Say, run_child
+from frameworks.references.process import ReferenceRequest
 from harness.core.benchmark import Export
-from harness.core.examples import Stage
 from harness.core.values import Value
-
-
-class ReferenceRequest(Value):
-    """Request for outputs.
-
-    Attributes:
-        export: The request of the program whose origin is meant.
-        examples: The example folder.
-        stages: The stages to compute.
-        destination: The folder that gets an output folder for each stage.
-        calibration: Folder of the examples that the program was calibrated with, if it was.
-    """
-
-    export: Export
-    examples: Path
-    stages: tuple[Stage, ...]
-    destination: Path
-    calibration: Path | None = None
 
 
 class LayerRequest(Value):
@@ -72,9 +54,10 @@ def main(arguments: Sequence[str]) -> None:
             gaps = compare_layers(LayerRequest.model_validate_json(content), say)
             Path(result[0]).write_text(gaps.model_dump_json(), encoding="utf-8")
         else:
-            from frameworks.executorch.references.outputs import write_references  # noqa: PLC0415 - likewise
+            from frameworks.executorch.references.stages import make_stage  # noqa: PLC0415 - likewise
+            from frameworks.references.outputs import write_references  # noqa: PLC0415 - likewise
 
-            write_references(ReferenceRequest.model_validate_json(content), say)
+            write_references(ReferenceRequest.model_validate_json(content), make_stage, say)
 
     run_child(int(parent), write)
 

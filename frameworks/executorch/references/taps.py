@@ -16,9 +16,9 @@ from executorch.exir import EdgeProgramManager
 from torch._ops import OpOverload
 from torch.fx.graph import CodeGen
 
-from frameworks.executorch.exporting.example_folder import Inputs
 from frameworks.executorch.exporting.graph import delegate_of, describe_node
-from frameworks.executorch.references.stages import program_module
+from frameworks.exporting.example_folder import Inputs
+from frameworks.references.stages import program_module
 
 _QUANTISE: Final = "quantized_decomposed.quantize_per_tensor.default"
 _QUANTISATION: Final = ("quantized_decomposed.", "torchao.", "quant.")

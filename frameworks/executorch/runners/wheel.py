@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from frameworks.executorch import packages
+from frameworks import packages
 from harness.core.errors import BuildFailed
 
 

@@ -11,11 +11,11 @@ from typing import Literal
 
 import pytest
 
+from frameworks.definitions import _torchvision_release
 from frameworks.executorch import create
-from frameworks.executorch.definitions import _torchvision_release
 from frameworks.executorch.options import ExecuTorchOptions
-from frameworks.executorch.packages import install_command
 from frameworks.executorch.runners import toolchain, wheel
+from frameworks.packages import install_command
 from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.protocols import Finding

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from frameworks.executorch import create, openvino
 from frameworks.executorch.framework import ExecuTorch
 from frameworks.executorch.options import ExecuTorchOptions
-from frameworks.executorch.python.arguments import parse_arguments
 from frameworks.executorch.runners import choice
+from frameworks.python_runner.arguments import parse_arguments
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, ModelFile, Origin, OutputFile
 from harness.core.build import Build

@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.executorch.exporting import exporter
-from frameworks.executorch.exporting.process import GRAPH, LOG, NODES, REPORT, beside
+from frameworks.executorch.exporting.exporter import EXPORTER
+from frameworks.executorch.exporting.process import GRAPH, NODES
+from frameworks.exporting import exporter
+from frameworks.exporting.child import LOG, REPORT, beside
+from frameworks.exporting.exporter import progress_parser
 from harness import shell
 from harness.core.benchmark import Export
 from harness.core.cached_files import ExportReport
@@ -66,7 +69,7 @@ def nets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def export(wanted: Export, folder: Path) -> ExportReport:
-    return exporter.export(wanted, folder / "cache" / "program.pte", RecordedUpdates())
+    return EXPORTER.export(wanted, folder / "cache" / "program.pte", RecordedUpdates())
 
 
 def md5(file: Path) -> str:
@@ -108,7 +111,7 @@ def test_an_unwritable_path_is_named(tmp_path: Path) -> None:
 
 def test_progress_lines_become_updates() -> None:
     progress = RecordedUpdates()
-    tell = exporter.progress_parser(progress)
+    tell = progress_parser(progress)
     for line in ("progress: making mlp", "noise", "progress: quantising 3/8"):
         tell(line)
 
@@ -120,7 +123,7 @@ def test_two_processes_export_the_same_program(tmp_path: Path) -> None:
     wanted = Export(definition="mlp", recipe="xnnpack_q8", calibration=2, seed=3)
     program, progress = tmp_path / "program.pte", RecordedUpdates()
 
-    report = exporter.export(wanted, program, progress)
+    report = EXPORTER.export(wanted, program, progress)
     again = export(wanted, tmp_path)
 
     assert report.md5 == again.md5 == md5(program)
@@ -200,14 +203,14 @@ def test_a_failure_is_reported_and_leaves_no_program(tmp_path: Path, function: s
 HARNESS = """
 import sys
 from pathlib import Path
-from frameworks.executorch.exporting import exporter
+from frameworks.executorch.exporting.exporter import EXPORTER
 from harness.core.benchmark import Export
 
 class Silent:
     def update(self, **_): pass
 
 options = {"started": sys.argv[1]}
-exporter.export(Export(definition="process_nets:endless", recipe="portable", options=options), Path("p.pte"), Silent())
+EXPORTER.export(Export(definition="process_nets:endless", recipe="portable", options=options), Path("p.pte"), Silent())
 """
 
 

@@ -16,8 +16,8 @@ import pytest
 import torch
 
 from frameworks.executorch import openvino
-from frameworks.executorch.exporting import exporter
-from frameworks.executorch.exporting.model import prepare
+from frameworks.executorch.exporting.exporter import EXPORTER
+from frameworks.exporting.models import prepare
 from harness import shell
 from harness.core.benchmark import Export
 from harness.core.build import Build
@@ -73,7 +73,7 @@ def mlp(tmp_path_factory: pytest.TempPathFactory) -> Mlp:
     folder = tmp_path_factory.mktemp("openvino")
     export = Export(definition="mlp", recipe="openvino")
     with RecordedProgress().task("export") as task:
-        report = exporter.export(export, folder / "mlp.pte", task)
+        report = EXPORTER.export(export, folder / "mlp.pte", task)
     assert report.delegation is not None
     assert (report.delegation.subgraphs, set(report.delegation.non_delegated)) == (1, {"getitem"})
     assert report.versions["openvino"].startswith("2025.")

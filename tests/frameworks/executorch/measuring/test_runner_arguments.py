@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.executorch.python.arguments import Arguments, parse_arguments
 from frameworks.executorch.python.runner import main
+from frameworks.python_runner.arguments import Arguments, parse_arguments
 from harness import shell
 from harness.core.build import Build
 from harness.core.command import Command

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.executorch.python.failure import ExitStatus, RunnerFailure, explain_failures
+from frameworks.python_runner.failure import ExitStatus, RunnerFailure, explain_failures
 from harness import shell
 from harness.core.build import Build
 from harness.core.command import Command, Completed

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.executorch.python.page_cache import CachedPages, drop_from_page_cache
 from frameworks.observations.observer import parse_lines
+from frameworks.python_runner.page_cache import CachedPages, drop_from_page_cache
 from harness import shell
 from harness.core.build import Build
 from harness.core.command import Command

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from frameworks.executorch.command_line import interleaved_command
-from frameworks.executorch.python.arguments import parse_arguments
-from frameworks.executorch.python.failure import RunnerFailure
 from frameworks.executorch.python.runner import main
-from frameworks.executorch.python.turns import read_turns
+from frameworks.python_runner.arguments import parse_arguments
+from frameworks.python_runner.failure import RunnerFailure
+from frameworks.python_runner.turns import read_turns
 from harness import shell
 from harness.core.build import Build
 from harness.core.command import Command, Completed

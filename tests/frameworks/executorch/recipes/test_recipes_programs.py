@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from frameworks.executorch.exporting.catalogue import RECIPES
-from frameworks.executorch.exporting.model import prepare
-from frameworks.executorch.exporting.process import GRAPH, REPORT, beside
+from frameworks.executorch.exporting.process import GRAPH
+from frameworks.executorch.exporting.recipes import RECIPES
+from frameworks.exporting.child import REPORT, ExportTask, beside
+from frameworks.exporting.models import prepare
 from harness.core.benchmark import Export
 from harness.core.cached_files import ExportReport
 from harness.core.errors import EnvironmentProblem, ExportFailed
@@ -66,7 +66,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Made
         for recipe in WORST_ERROR:
             export = Export(definition="recipe_nets:clamped", recipe=recipe, calibration=4)
             program = folder / f"{recipe}.pte"
-            write_program(export, program, lambda text: None, time.monotonic())
+            write_program(ExportTask(export, program, lambda text: None))
             report = ExportReport.model_validate_json(beside(program, REPORT).read_bytes())
             errors[recipe] = Made(report, beside(program, GRAPH).read_text(), error_against_eager(export, program))
         yield errors
@@ -168,7 +168,7 @@ def test_static_quantisation_without_calibration_is_rejected(tmp_path: Path) -> 
     program = tmp_path / "mlp.pte"
     export = Export(definition="mlp", recipe="xnnpack_q8", calibration=0)
     with pytest.raises(ExportFailed, match="needs calibration data") as failure:
-        write_program(export, program, lambda text: None, time.monotonic())
+        write_program(ExportTask(export, program, lambda text: None))
 
     assert "`calibration`" in (failure.value.hint or "")
     assert list(tmp_path.iterdir()) == []

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from frameworks.executorch.exporting import exporter, recipe_steps
-from frameworks.executorch.exporting.catalogue import RECIPES
+from frameworks.executorch.exporting import recipe_steps
+from frameworks.executorch.exporting.exporter import EXPORTER
+from frameworks.executorch.exporting.recipes import RECIPES
 from frameworks.executorch.references import maker
 from harness.core.benchmark import Export, Input
 from harness.core.errors import ExportFailed
@@ -106,7 +107,7 @@ def test_stages_have_the_weights_of_the_export_and_run_every_example(tmp_path: P
     export = Export(definition="mlp", recipe="xnnpack_q8", calibration=2, seed=3)
 
     manifests = make(export, examples, (Stage.QUANTISED, Stage.EAGER, Stage.EXPORTED), tmp_path / "outputs")
-    report = exporter.export(export, tmp_path / "mlp.pte", Silent([]))
+    report = EXPORTER.export(export, tmp_path / "mlp.pte", Silent([]))
 
     folder = tmp_path / "outputs"
     eager, exported, quantised = (read(folder / stage) for stage in (Stage.EAGER, Stage.EXPORTED, Stage.QUANTISED))

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.executorch import packages
+from frameworks import packages
 from frameworks.executorch.python.extension import load_runtime
-from frameworks.executorch.python.failure import RunnerFailure
 from frameworks.executorch.runners import choice
 from frameworks.executorch.runners.wheel import installed_distribution
+from frameworks.python_runner.failure import RunnerFailure
 from harness import shell
 from harness.core.command import Command
 from harness.core.errors import BuildFailed

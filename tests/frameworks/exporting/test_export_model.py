@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from frameworks.executorch.exporting.model import calibration_batches, prepare, weights_md5
+from frameworks.exporting.models import calibration_batches, prepare, weights_md5
 from harness.core.benchmark import Export, Input
 from harness.core.errors import ExportFailed
 from harness.core.examples import DataRequest, Split, TensorInfo

@@ -1,7 +1,7 @@
 """Model of a request: seeded weights, initialised statistics, example inputs and calibration data.
 
-Runs in the export process. Everything random is drawn from the request's seed, each purpose from a stream of its own,
-so that a further input changes no weight.
+Runs in processes that make model files or reference outputs. Everything random is drawn from the request's seed, each
+purpose from a stream of its own, so that a further input changes no weight.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from frameworks.executorch.exporting.catalogue import DEFINITIONS
-from frameworks.executorch.exporting.example_folder import Inputs, ModelExamples
+from frameworks.exporting.catalogue import DEFINITIONS
+from frameworks.exporting.example_folder import Inputs, ModelExamples
 from harness.core.benchmark import Export, Input
 from harness.core.errors import ExportFailed
 from harness.core.placeholders import suggest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from frameworks.executorch.definitions import _torchvision
+from frameworks.definitions import _torchvision
 
 
 def resnet18(num_classes: int = 1000) -> tuple[nn.Module, tuple[torch.Tensor, ...]]:

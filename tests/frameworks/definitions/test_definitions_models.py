@@ -3,19 +3,19 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-import time
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
 import torch
 
-from frameworks.executorch.definitions import _torchvision
-from frameworks.executorch.definitions._plain_mobilenet_v2 import MobileNetV2
-from frameworks.executorch.definitions.mobilenet_v2 import mv2
-from frameworks.executorch.definitions.resnet import resnet18
-from frameworks.executorch.exporting.catalogue import DEFINITIONS
-from frameworks.executorch.exporting.model import weights_md5
+from frameworks.definitions import _torchvision
+from frameworks.definitions._plain_mobilenet_v2 import MobileNetV2
+from frameworks.definitions.mobilenet_v2 import mv2
+from frameworks.definitions.resnet import resnet18
+from frameworks.exporting.catalogue import DEFINITIONS
+from frameworks.exporting.child import ExportTask
+from frameworks.exporting.models import weights_md5
 from harness.core.benchmark import Export, Input
 from harness.core.errors import EnvironmentProblem
 from harness.files.installation import install_command
@@ -81,7 +81,7 @@ def test_plain_mobilenet_makes_the_program_of_torchvisions(tmp_path: Path) -> No
     for definition, program in programs.items():
         inputs = (Input(name="image", shape=(1, 3, 64, 64)),)
         export = Export(definition=definition, recipe="portable", inputs=inputs)
-        write_program(export, program, lambda text: None, time.monotonic())
+        write_program(ExportTask(export, program, lambda text: None))
 
     torchvision_program, ours = (program.read_bytes() for program in programs.values())
     assert torchvision_program == ours

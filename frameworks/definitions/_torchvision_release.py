@@ -6,7 +6,7 @@ import importlib.util
 import re
 from importlib import metadata
 
-from frameworks.executorch.packages import install_command
+from frameworks.packages import install_command
 from harness.core.protocols import Finding
 from harness.files.distributions import find_version
 

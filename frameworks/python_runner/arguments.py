@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from frameworks.executorch.python.failure import ExitStatus, RunnerFailure
+from frameworks.python_runner.failure import ExitStatus, RunnerFailure
 
 LARGEST = 1_000_000_000
 _MOST_THREADS = 1024

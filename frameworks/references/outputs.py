@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import platform
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
 import torch
 
-from frameworks.executorch.exporting.example_folder import ModelExamples
-from frameworks.executorch.exporting.model import dtype_name, prepare, weights_md5
-from frameworks.executorch.exporting.process import Say
-from frameworks.executorch.exporting.program import versions
-from frameworks.executorch.references.process import ReferenceRequest
-from frameworks.executorch.references.stages import Forward, flatten, make_stage
+from frameworks.exporting.child import Say
+from frameworks.exporting.example_folder import ModelExamples
+from frameworks.exporting.models import Prepared, dtype_name, prepare, weights_md5
+from frameworks.references.process import ReferenceRequest
+from frameworks.references.stages import Forward, flatten
 from harness.core.errors import ExportFailed
 from harness.core.examples import MANIFEST, OutputManifest, Stage, TensorInfo
 from harness.files.atomic import write_atomically
 
+StageMaker = Callable[[Stage, ReferenceRequest, Prepared, Say], Forward]
+"""Makes a form of a model. Quantising may change the model: it is asked for that stage last."""
 
-def write_references(request: ReferenceRequest, say: Say) -> None:
+
+def write_references(request: ReferenceRequest, make_stage: StageMaker, say: Say) -> None:
     """Make the model as its export does, and write the outputs of each stage.
+
+    Args:
+        request: The request.
+        make_stage: Makes a stage.
+        say: Reports progress.
 
     Raises:
         ExportFailed: The model or the recipe cannot be used, or the examples do not fit.
@@ -32,7 +40,7 @@ def write_references(request: ReferenceRequest, say: Say) -> None:
     examples = ModelExamples(request.examples, prepared.example_inputs)
     for stage in sorted(request.stages, key=tuple(Stage).index):  # Quantising, which is last, may change the module.
         say(f"preparing {request.export.definition}, {stage}")
-        forward = make_stage(stage, request.export, prepared, request.calibration, say)
+        forward = make_stage(stage, request, prepared, say)
         folder = request.destination / stage
         folder.mkdir()
         outputs = _run(forward, examples, folder, stage, say)
@@ -41,7 +49,7 @@ def write_references(request: ReferenceRequest, say: Say) -> None:
             outputs=outputs,
             count=examples.manifest.count,
             examples=examples.manifest.digest,
-            versions=versions(request.export),
+            versions=_versions(),
             weights_md5=weights,
         )
         write_atomically(folder / MANIFEST, manifest.model_dump_json(indent=2).encode())
@@ -75,3 +83,12 @@ def _describe(tensors: Sequence[torch.Tensor]) -> tuple[TensorInfo, ...]:
         TensorInfo(name=f"output_{number}", dtype=dtype_name(tensor.dtype), shape=tuple(tensor.shape))
         for number, tensor in enumerate(tensors)
     )
+
+
+def _versions() -> dict[str, str]:
+    """Return what the outputs depend on beside the model: torch, and the instruction set that it uses."""
+    return {
+        "torch": str(torch.__version__),
+        "python": platform.python_version(),
+        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+    }

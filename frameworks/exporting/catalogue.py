@@ -1,7 +1,7 @@
 """Model definitions and export recipes by name: installed entry points, or `package.module:function`.
 
 Ours are entry points of this distribution and are found like everybody else's. Finding one reads metadata only: the
-modules import torch and ExecuTorch's exporter.
+modules import torch and the exporters of frameworks.
 """
 
 from __future__ import annotations
@@ -120,8 +120,10 @@ class Catalogue:
         )
 
 
-DEFINITIONS: Final = Catalogue("model definition", "edge_harness.executorch.definitions")
+DEFINITIONS: Final = Catalogue("model definition", "edge_harness.definitions")
 """Functions that make models: they take the request's options and return a module with its example inputs."""
 
-RECIPES: Final = Catalogue("export recipe", "edge_harness.executorch.recipes")
-"""Functions that lower models, as `frameworks.executorch.recipes` describes them."""
+
+def recipes_of(framework: str) -> Catalogue:
+    """Return the catalogue of a framework's recipes: functions that make its model files of models in torch."""
+    return Catalogue("export recipe", f"edge_harness.{framework}.recipes")

@@ -1,4 +1,4 @@
-"""Provenance of exported programs: versions of packages, and the sources of definitions, recipes and exporter.
+"""Provenance of exported models: versions of packages, and the sources of definitions, recipes and exporters.
 
 Everything here reads files and imports none of them, because it runs before each cache look-up.
 """
@@ -11,7 +11,7 @@ import importlib
 import importlib.util
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import MappingProxyType
@@ -19,36 +19,39 @@ from types import MappingProxyType
 from harness.core.errors import ExportFailed
 from harness.files.distributions import find_version
 
-_PACKAGE = "frameworks.executorch"
+_PACKAGE = "frameworks"
 _OWN_PACKAGES = ("frameworks", "harness")
-_PACKAGES = ("executorch", "torch", "torchao", "torchvision")
 _WITH_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
 
 
-def versions() -> dict[str, str]:
-    """Return the version of each package that can change a program; `absent` where it is not installed."""
-    return {package: find_version(package) or "absent" for package in _PACKAGES}
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """Return the version of each package; `absent` where it is not installed."""
+    return {package: find_version(package) or "absent" for package in packages}
 
 
-def versions_used_by(module: str) -> dict[str, str]:
+def versions_used_by(module: str, known: Collection[str]) -> dict[str, str]:
     """Return the version of each further installed package that the sources of a recipe import; `absent` where missing.
 
     Packages are told by the name of their module, which has to be that of the distribution, too.
+
+    Args:
+        module: Module of the recipe, or of a model definition.
+        known: Packages whose versions count for every export of the framework.
     """
     imported = {name.partition(".")[0] for key, file in sources(module).items() for name in _imports(key, file)}
-    foreign = imported - sys.stdlib_module_names - {*_PACKAGES, *_OWN_PACKAGES, module.partition(".")[0]}
+    foreign = imported - sys.stdlib_module_names - {*known, *_OWN_PACKAGES, module.partition(".")[0]}
     return {package: find_version(package) or "absent" for package in sorted(foreign) if package}
 
 
 def is_own(module: str) -> bool:
-    """Return whether a module belongs to this package."""
+    """Return whether a module belongs to the frameworks of this distribution."""
     return module.startswith(f"{_PACKAGE}.")
 
 
 def sources(module: str) -> Mapping[str, Path]:
     """List the sources of a definition or recipe by dotted name: its module, and what that imports from beside it.
 
-    Modules of this package that it imports are listed with all they import from this package.
+    Modules of this distribution that it imports are listed with all they import from its frameworks.
 
     Raises:
         ExportFailed: There is no such module, or it cannot be read.
@@ -66,11 +69,11 @@ def sources(module: str) -> Mapping[str, Path]:
 
 @functools.cache
 def own_sources(module: str) -> Mapping[str, Path]:
-    """List a module of this package and all it imports from this package, by dotted name.
+    """List a module of our frameworks and all it imports from them, by dotted name.
 
     The list is made once: what an installed package imports changes with the package. Digests read the files again.
     """
-    return MappingProxyType(_follow(module, _locate(module), inside=f"{_PACKAGE}."))
+    return MappingProxyType(_follow(module, _locate(module), _is_room_module))
 
 
 def user_sources(module: str) -> Mapping[str, Path]:
@@ -83,7 +86,8 @@ def user_sources(module: str) -> Mapping[str, Path]:
         ExportFailed: There is no such module, or it cannot be read.
     """
     file = _locate(module)
-    return _follow(module, file, inside=f"{module}." if _is_installed(file) else "")
+    inside = f"{module}." if _is_installed(file) else ""
+    return _follow(module, file, lambda name: name.startswith(inside))
 
 
 def installed_version(module: str) -> str | None:
@@ -120,14 +124,19 @@ def _below(parent: ModuleSpec | None, name: str) -> ModuleSpec | None:
     return PathFinder.find_spec(name, list(parent.submodule_search_locations))
 
 
-def _follow(module: str, file: Path, inside: str) -> Mapping[str, Path]:
-    """List the module and what it imports, directly or not, as far as dotted names begin with `inside`."""
+def _is_room_module(name: str) -> bool:
+    """Return whether a module lies in a room of the frameworks. The package of a framework itself makes no models."""
+    return is_own(name) and name.count(".") > _PACKAGE.count(".") + 1
+
+
+def _follow(module: str, file: Path, is_followed: Callable[[str], bool]) -> Mapping[str, Path]:
+    """List the module and what it imports, directly or not, as far as names are followed."""
     root = file.parents[module.count(".") + (file.name == "__init__.py")]
     sources = {module: file}
     pending = [*_parents(module), *_imports(module, file)]
     while pending:
         name = pending.pop()
-        source = None if name in sources or not name.startswith(inside) else _source(root, name)
+        source = None if name in sources or not is_followed(name) else _source(root, name)
         if source is not None:
             sources[name] = source
             pending += [*_parents(name), *_imports(name, source)]

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.executorch.exporting.catalogue import DEFINITIONS, RECIPES, Catalogue
+from frameworks.executorch.exporting.recipes import RECIPES
+from frameworks.exporting.catalogue import DEFINITIONS, Catalogue
 from harness.core.errors import ExportFailed
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("catalogue", [DEFINITIONS, RECIPES])
@@ -41,7 +42,8 @@ def test_definitions_and_recipes_are_listed_by_name() -> None:
 @pytest.mark.parametrize("folder", ["definitions", "recipes"])
 def test_every_public_module_of_ours_is_offered(folder: str) -> None:
     catalogue = {"definitions": DEFINITIONS, "recipes": RECIPES}[folder]
-    files = (ROOT / "frameworks" / "executorch" / folder).glob("[!_]*.py")
+    rooms = {"definitions": ROOT / "frameworks", "recipes": ROOT / "frameworks" / "executorch"}
+    files = (rooms[folder] / folder).glob("[!_]*.py")
     offered = {catalogue.find(name).module.rpartition(".")[2] for name in catalogue.names()}
 
     assert {file.stem for file in files} == offered
@@ -49,7 +51,8 @@ def test_every_public_module_of_ours_is_offered(folder: str) -> None:
 
 def test_listing_and_finding_import_no_torch() -> None:
     program = (
-        "import sys; from frameworks.executorch.exporting.catalogue import DEFINITIONS, RECIPES;"
+        "import sys; from frameworks.executorch.exporting.recipes import RECIPES;"
+        "from frameworks.exporting.catalogue import DEFINITIONS;"
         "DEFINITIONS.find('mv2'); RECIPES.find('xnnpack_q8');"
         "sys.exit('torch' in sys.modules or 'executorch' in sys.modules)"
     )

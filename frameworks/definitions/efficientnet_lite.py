@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from frameworks.executorch.packages import install_command
+from frameworks.packages import install_command
 from harness.core.errors import EnvironmentProblem
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from frameworks.executorch.python.arguments import Arguments
 from frameworks.executorch.python.extension import Method
+from frameworks.python_runner.arguments import Arguments
 
 if TYPE_CHECKING:
     import torch

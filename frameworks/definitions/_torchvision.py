@@ -16,8 +16,8 @@ from types import ModuleType
 
 import torch
 
-from frameworks.executorch.definitions._torchvision_release import is_installed
-from frameworks.executorch.packages import install_command
+from frameworks.definitions._torchvision_release import is_installed
+from frameworks.packages import install_command
 from harness.core.errors import EnvironmentProblem
 
 _UNDECLARED = ("nms", "qnms")

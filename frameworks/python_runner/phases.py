@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from frameworks.executorch.python.machine import memory_bytes, proportional_bytes, reset_peak
+from frameworks.python_runner.machine import memory_bytes, proportional_bytes, reset_peak
 
 
 class Phases:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from frameworks.executorch.definitions import _torchvision
-from frameworks.executorch.definitions._plain_mobilenet_v2 import MobileNetV2
-from frameworks.executorch.definitions._torchvision_release import is_installed
+from frameworks.definitions import _torchvision
+from frameworks.definitions._plain_mobilenet_v2 import MobileNetV2
+from frameworks.definitions._torchvision_release import is_installed
 
 
 def mv2(num_classes: int = 1000, width_mult: float = 1.0) -> tuple[nn.Module, tuple[torch.Tensor, ...]]:

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Iterator
 from typing import TextIO
 
-from frameworks.executorch.python.arguments import LARGEST, whole
-from frameworks.executorch.python.failure import ExitStatus, RunnerFailure
+from frameworks.python_runner.arguments import LARGEST, whole
+from frameworks.python_runner.failure import ExitStatus, RunnerFailure
 
 
 def read_turns(requests: TextIO, replies: TextIO) -> Iterator[int]:
