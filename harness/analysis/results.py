@@ -318,6 +318,7 @@ def _benchmark_info(benchmark: Benchmark) -> BenchmarkInfo:
         max_launches=benchmark.max_launches,
         precision=benchmark.precision,
         operators=benchmark.has_operators,
+        backend_options=benchmark.backend_options,
         category=benchmark.model.category,
         group=benchmark.model.group,
         specification=benchmark.origin.file.name,

@@ -209,6 +209,7 @@ class Benchmark(Value):
         operators: Whether each operator is timed too, at a small cost.
         phases: Whether a launch reports the memory of each of its phases, and executes once.
         cold: Whether a launch loads the program from the disk instead of the page cache, and executes once.
+        backend_options: Options of the framework and its backends by name, for example `precision`.
         data: Examples for which outputs are compared with those of the model's origin; None where none are given.
         scores: Meaning of each output; automatic for those beyond its end.
         energy: Whether the energy of each launch is measured too.
@@ -262,6 +263,7 @@ class Benchmark(Value):
     operators: bool = False
     phases: bool = False
     cold: bool = False
+    backend_options: dict[str, Scalar] = {}
     data: DataRequest | None = None
     scores: tuple[Scores, ...] = ()
     energy: bool = False

@@ -26,7 +26,7 @@ from harness.core.reproduction import Reproduction
 from harness.core.scalars import Scalar
 from harness.core.values import Value, replace_surrogates
 
-SCHEMA_VERSION: Final = "1.6"
+SCHEMA_VERSION: Final = "1.7"
 """Its first number is raised when a reader of older results could be misled, else its second."""
 
 
@@ -98,6 +98,7 @@ class BenchmarkInfo(Value):
         max_launches: Largest number of launches; null where none were to be added to `launches`.
         precision: Precision until which launches were to be added: 0.02 is ±2 %; null where none were.
         operators: Whether each operator was to be timed too.
+        backend_options: Options of the framework and its backends that were asked for, by name.
         category: The model's category.
         group: The model's group.
         specification: File name of the specification.
@@ -120,6 +121,7 @@ class BenchmarkInfo(Value):
     max_launches: int | None = None
     precision: float | None = None
     operators: bool = False
+    backend_options: dict[str, Scalar] = {}
     category: str | None = None
     group: str | None = None
     specification: str
@@ -186,7 +188,7 @@ class Result(Value):
         origin: Where its figures come from, when another tool measured them; null for those of the harness.
     """
 
-    schema_version: Literal["1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6"] = SCHEMA_VERSION
+    schema_version: Literal["1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7"] = SCHEMA_VERSION
     harness_version: str
     uid: str
     run: str = ""

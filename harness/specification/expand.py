@@ -16,7 +16,7 @@ from harness.core.benchmark import KINDS, POWER, Benchmark, HostStep, Input, Mod
 from harness.core.examples import DataRequest
 from harness.core.metric import Direction
 from harness.core.placeholders import find_placeholders, suggest
-from harness.core.scalars import format_scalar
+from harness.core.scalars import Scalar, format_scalar
 from harness.specification.check import ValidParts
 from harness.specification.data import choose_data, make_paths_absolute, read_data
 from harness.specification.document import Findings, join
@@ -134,6 +134,7 @@ class _Expansion:
             converter_args=model.converter.args if model.converter else {},
             log_output=launch.log_output(),
             operators=test.operators or self.context.options.operators,
+            backend_options=self._backend_options(),
             data=self._data(),
             scores=test.scores,
             energy=test.energy or (metric == POWER and not test.kinds),
@@ -153,6 +154,17 @@ class _Expansion:
     def _data(self) -> DataRequest | None:
         chosen = choose_data(self.test.data, self._section.data, self.pointer)
         return None if chosen is None else read_data(chosen[0], self._scope, chosen[1])
+
+    def _backend_options(self) -> dict[str, Scalar]:
+        """Return the options of the model with those of the test, which win; texts may have placeholders."""
+        parts = (("/model", self._section.backend_options), (self.pointer, self.test.backend_options))
+        return {
+            name: self._scope.resolve(value, join(pointer, "backend_options", name))
+            if isinstance(value, str)
+            else value
+            for pointer, options in parts
+            for name, value in options.items()
+        }
 
     def _place(self, pointer: str) -> Origin:
         return self.context.findings.document.place(pointer)
@@ -318,7 +330,11 @@ def _compute_digest(benchmark: Benchmark, overrides: frozenset[str]) -> str:
         *("timeout_s", "cooldown_s", "platform", "tags", "max_launches", "precision", "output_tolerance", "scores"),
         *("phases", "cold"),  # of passes, which `kinds` ask for
         # Series from before there were such keys continue.
-        *(name for name in ("operators", "energy", "app", "meter", "kinds", "data") if not getattr(benchmark, name)),
+        *(
+            name
+            for name in ("operators", "energy", "app", "meter", "kinds", "data", "backend_options")
+            if not getattr(benchmark, name)
+        ),
     }
     content: JsonValue = benchmark.model_dump(
         mode="json",

@@ -67,6 +67,7 @@ class ModelSection(Section):
         tags: Words by which its benchmarks can be selected: --only tag:nightly.
         command_args: Text appended to every command that starts {program}.
         platform_args: Defaults for the tests' platform_args.
+        backend_options: Defaults for the tests' backend_options.
         timeout: Limit of every program, seconds.
         cooldown: Pause after each benchmark, seconds.
         repeat: Number of times the program is started, at least.
@@ -96,6 +97,7 @@ class ModelSection(Section):
     tags: Many[Name] = ()
     command_args: str = ""
     platform_args: PlatformArgs | None = None
+    backend_options: dict[Name, Scalar] = {}
     timeout: Limit | None = None
     cooldown: Seconds | None = None
     repeat: Count | None = None
@@ -182,6 +184,7 @@ class Test(Section):
         statistics: Further statistics: "mean", "stdev", "MAD", "cv", "min", "max", "n", "p99.9".
         direction: Which direction is better, "lower" or "higher", by metric: {"NET decode_rate": "higher"}.
         operators: Time each operator too. Costs up to 3 % of the latency.
+        backend_options: Options of the framework and its backends by name; those of the model, where they differ.
         data: Data set whose examples outputs are compared for, or the name of its provider: "digits".
         scores: Meaning of each output of the model: "logits", "probabilities", "none", or "automatic".
         energy: Measure the energy of each launch too, where the device can. The metric "power" implies it.
@@ -228,6 +231,7 @@ class Test(Section):
     statistics: Many[Name] = ()
     direction: dict[Name, Literal["lower", "higher"]] = {}
     operators: bool = False
+    backend_options: dict[Name, Scalar] = {}
     data: Data | None = None
     scores: Many[Annotated[Scores, Field(strict=False)]] = ()
     energy: bool = False
