@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from frameworks.observations.converters import Parsed, add_place, find_identifiers, outputs_of, parse_files, parse_step
-from frameworks.observations.observer import IDENTIFIERS, parse_lines
+from frameworks.given_programs import find_build, read_program_options
+from frameworks.observations.converters import Parsed, parse_outputs, parse_step
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.device import Device
 from harness.core.errors import BenchmarkUnsupported
-from harness.core.metric import Observation
 from harness.core.protocols import Progress
-from harness.files.binaries import find_compiler, find_sanitizers
-from harness.files.programs import RUNNER, prebuilt
 
 
 class Generic:
@@ -36,17 +33,11 @@ class Generic:
         Raises:
             BuildFailed: A program is missing or cannot be read.
         """
-        if not self._programs:
-            return Build(source="none", commit="none")
-        return prebuilt(self._programs)
+        return find_build(self._programs)
 
     def read_options(self, build: Build) -> Mapping[str, str]:
         """Return the compiler and the sanitizers that a compiled program names; nothing of a script."""
-        program = build.programs.get(RUNNER)
-        compiler = find_compiler(program) if program is not None else None
-        if program is None or compiler is None:
-            return {}
-        return {"compiler": compiler, "sanitizers": find_sanitizers(program)}
+        return read_program_options(build)
 
     def explain_options(self, names: Collection[str]) -> str | None:  # noqa: ARG002 - nothing is known of any
         """Return nothing: the programs are the user's."""
@@ -65,15 +56,7 @@ class Generic:
 
     def parse(self, completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
         """Parse the outputs of the programs, then the output files that have a converter."""
-        words, unknown = find_identifiers("the output", benchmark.converter, benchmark.converter_args)
-        observations: list[Observation] = []
-        notes = list(unknown)
-        for place, text in outputs_of(completed):
-            parsed, problems = parse_lines(text, words if words is not None else IDENTIFIERS)
-            observations.extend(parsed)
-            notes += add_place(place, problems)
-        parsed, problems = parse_files(completed, benchmark)
-        return (*observations, *parsed), (*notes, *problems)
+        return parse_outputs(completed, benchmark)
 
     def parse_step(self, completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
         """Parse the observer lines of a step on the host."""

@@ -18,6 +18,19 @@ Parsed = tuple[tuple[Observation, ...], tuple[Note, ...]]
 _CONVERTERS: Final = ("json_converter", "json_with_identifier_converter")
 
 
+def parse_outputs(completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
+    """Parse the observations in what runners printed, then those in output files that have a converter."""
+    words, unknown = find_identifiers("the output", benchmark.converter, benchmark.converter_args)
+    observations: list[Observation] = []
+    notes = list(unknown)
+    for place, text in outputs_of(completed):
+        parsed, problems = parse_lines(text, words if words is not None else IDENTIFIERS)
+        observations.extend(parsed)
+        notes += add_place(place, problems)
+    parsed, problems = parse_files(completed, benchmark)
+    return (*observations, *parsed), (*notes, *problems)
+
+
 def parse_files(completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
     """Parse the fetched output files that have a converter, with notes on what cannot be read."""
     observations: list[Observation] = []

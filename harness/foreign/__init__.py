@@ -5,7 +5,6 @@
     llama_bench          llama.cpp's llama-bench
     litert_leaderboard   measurements of LiteRT's leaderboard
     pytorch_v3           PyTorch's benchmark database
-    json_entries         entries of a JSON document or of lines of JSON, each with its line
     executorch_metrics   names that ExecuTorch's tools give to metrics
     drift                whether the samples of a figure from elsewhere move in one direction
 

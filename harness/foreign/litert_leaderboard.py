@@ -21,7 +21,7 @@ from harness.core.foreign import ForeignBuild, ForeignContent, ForeignDevice, Fo
 from harness.core.metric import Observation
 from harness.core.outcome import Outcome
 from harness.core.scalars import Scalar
-from harness.foreign.json_entries import Amount, ForeignEntry, Placed, Text, Whole, parse_entry, read_entries
+from harness.formats.json_entries import Amount, ForeignEntry, Placed, Text, Whole, parse_entry, read_entries
 
 _MEASURED: Final = "measured"
 _ROUNDING: Final = 0.000_51

@@ -13,45 +13,12 @@ from datetime import UTC, datetime
 from typing import Final
 
 from harness.core.foreign import ForeignBuild, ForeignContent, ForeignDevice, ForeignProblem, ForeignRecord
-from harness.core.metric import Observation
 from harness.core.outcome import Outcome
 from harness.core.scalars import Scalar
-from harness.foreign.json_entries import (
-    Amount,
-    ForeignEntry,
-    Placed,
-    Samples,
-    Text,
-    Whole,
-    parse_entry,
-    read_entries,
-)
+from harness.formats.json_entries import Placed, parse_entry, read_entries
+from harness.formats.llama_bench import LlamaBenchTest, observe
 
-_RATE: Final = "tokens/s"
 _FOLDERS: Final = re.compile(r".*[/\\]", re.DOTALL)
-
-
-class _BenchTest(ForeignEntry):
-    model_filename: Text
-    n_prompt: Whole
-    n_gen: Whole
-    n_depth: Whole = 0
-    build_commit: Text = ""
-    backends: Text = ""
-    cpu_info: Text = ""
-    gpu_info: Text = ""
-    model_type: Text = ""
-    n_threads: Whole | None = None
-    n_gpu_layers: Whole | None = None
-    n_batch: Whole | None = None
-    n_ubatch: Whole | None = None
-    type_k: Text | None = None
-    type_v: Text | None = None
-    flash_attn: bool | Whole | Text | None = None
-    test_time: Text = ""
-    avg_ts: Amount | None = None
-    stddev_ts: Amount | None = None
-    samples_ts: Samples = ()
 
 
 class LlamaBenchFormat:
@@ -70,7 +37,7 @@ class LlamaBenchFormat:
         problems = list(found)
         records = []
         for placed in entries:
-            entry = parse_entry(_BenchTest, placed)
+            entry = parse_entry(LlamaBenchTest, placed)
             if isinstance(entry, ForeignProblem):
                 problems.append(entry)
             else:
@@ -83,8 +50,8 @@ def create() -> LlamaBenchFormat:
     return LlamaBenchFormat()
 
 
-def _build(entry: _BenchTest, placed: Placed) -> ForeignRecord:
-    observation = _observe(entry)
+def _build(entry: LlamaBenchTest, placed: Placed) -> ForeignRecord:
+    observation = observe(entry)
     on_gpu = entry.gpu_info if entry.backends not in {"", "CPU"} else ""
     time = _parse_time(entry.test_time)
     axes: dict[str, Scalar] = {
@@ -95,7 +62,7 @@ def _build(entry: _BenchTest, placed: Placed) -> ForeignRecord:
     return ForeignRecord(
         place=placed.place,
         model=_FOLDERS.sub("", entry.model_filename).removesuffix(".gguf") or "unnamed",
-        identifier=_name_test(entry),
+        identifier=entry.name,
         framework="llama.cpp",
         backend=entry.backends,
         axes=axes,
@@ -116,23 +83,6 @@ def _build(entry: _BenchTest, placed: Placed) -> ForeignRecord:
         reason=None if observation is not None else "the file has no figure of it: neither `samples_ts` nor `avg_ts`",
         meta={"model_type": entry.model_type} if entry.model_type else {},
     )
-
-
-def _observe(entry: _BenchTest) -> Observation | None:
-    """Return the tokens per second; None where there are none, or where nothing was generated at all."""
-    kind = "token_rate" if entry.n_prompt and entry.n_gen else "prefill_rate" if entry.n_prompt else "decode_rate"
-    if entry.samples_ts and any(entry.samples_ts):
-        return Observation(type="LLM", metric=kind, unit=_RATE, samples=entry.samples_ts)
-    if not entry.avg_ts:
-        return None
-    spread = {} if entry.stddev_ts is None else {"stdev": entry.stddev_ts}
-    return Observation(type="LLM", metric=kind, unit=_RATE, summary={"mean": entry.avg_ts, **spread})
-
-
-def _name_test(entry: _BenchTest) -> str:
-    parts = [f"{word}{count}" for word, count in (("pp", entry.n_prompt), ("tg", entry.n_gen)) if count]
-    depth = f" @ d{entry.n_depth}" if entry.n_depth else ""
-    return ("+".join(parts) or "nothing") + depth
 
 
 def _parse_time(text: str) -> float | None:

@@ -19,7 +19,7 @@ from harness.foreign.executorch_metrics import (
     make_observation,
     sort_observations,
 )
-from harness.foreign.json_entries import (
+from harness.formats.json_entries import (
     ForeignEntry,
     Number,
     Placed,

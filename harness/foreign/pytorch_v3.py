@@ -15,7 +15,7 @@ from pydantic import Field, JsonValue
 from harness.core.foreign import ForeignBuild, ForeignContent, ForeignDevice, ForeignProblem, ForeignRecord
 from harness.core.outcome import Outcome
 from harness.foreign.executorch_metrics import LOAD_STATUS, explain_status, make_observation, sort_observations
-from harness.foreign.json_entries import (
+from harness.formats.json_entries import (
     ForeignEntry,
     Number,
     Placed,

@@ -24,8 +24,8 @@ from pydantic import Field
 from harness.core.foreign import ForeignContent, ForeignProblem, ForeignRecord
 from harness.core.metric import Direction
 from harness.core.xctest import CaseMeasured, XCTestCase
-from harness.foreign.json_entries import ForeignEntry, Number, Placed, Text, parse_entry, read_entries
 from harness.foreign.xctest_runs import XCTestRun, build_record, observe_case
+from harness.formats.json_entries import ForeignEntry, Number, Placed, Text, parse_entry, read_entries
 
 _IDENTIFIER: Final = re.compile(r"(?P<class>[\w.]{1,200})/(?P<test>[\w+]{1,400})(?:\(\))?")
 _DIRECTIONS: Final = {"prefers larger": Direction.HIGHER, "prefers smaller": Direction.LOWER}

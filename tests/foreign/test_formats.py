@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from harness import plugins
 from harness.core.foreign import ForeignContent, ForeignRecord
 from harness.core.outcome import Outcome
-from harness.foreign.json_entries import read_entries
+from harness.formats.json_entries import read_entries
 
 SAMPLES = Path(__file__).parent / "samples"
 FILES = {file.stem: file.read_text(encoding="utf-8") for file in SAMPLES.iterdir() if file.suffix != ".md"}

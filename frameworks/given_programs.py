@@ -1,0 +1,77 @@
+"""What frameworks share whose programs the user gives, or that are on the search path."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from harness.core import DEFAULT_PLATFORM
+from harness.core.benchmark import Benchmark
+from harness.core.build import Build
+from harness.core.device import Device
+from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported
+from harness.files.binaries import find_compiler, find_sanitizers
+from harness.files.programs import RUNNER, prebuilt
+
+NO_BUILD = Build(source="none", commit="none")
+"""Build of commands that use no program of the user's."""
+
+
+def find_build(programs: Mapping[str, Path], device: Device | None = None, name: str | None = None) -> Build:
+    """Return the given programs as a build; without any, a program of this machine; else a build without programs.
+
+    Args:
+        programs: Programs given by path, by placeholder.
+        device: Device that it is for; a program of this machine suits none but this machine.
+        name: Name of the program to look for on the search path; None looks for none.
+
+    Raises:
+        BuildFailed: A program is missing or cannot be read.
+    """
+    if programs:
+        return prebuilt(programs)
+    found = shutil.which(name) if name is not None and device and device.platform == DEFAULT_PLATFORM else None
+    return NO_BUILD if found is None else prebuilt({RUNNER: Path(found)})
+
+
+def read_program_options(build: Build) -> Mapping[str, str]:
+    """Return the compiler and the sanitizers that a compiled program names; nothing of a script."""
+    program = build.programs.get(RUNNER)
+    compiler = find_compiler(program) if program is not None else None
+    if program is None or compiler is None:
+        return {}
+    return {"compiler": compiler, "sanitizers": find_sanitizers(program)}
+
+
+def require_program(benchmark: Benchmark, files: Mapping[str, str], name: str) -> str:
+    """Return the path of the runner on the device.
+
+    Raises:
+        BenchmarkFailed: The build has none.
+    """
+    if RUNNER not in files:
+        raise BenchmarkFailed(
+            f"{benchmark.title}: there is no {name}", hint=f"give it: --program PATH_OF_{name.upper()}"
+        )
+    return files[RUNNER]
+
+
+def refuse_requests(benchmark: Benchmark, program: str) -> None:
+    """Refuse what only runners of the harness do.
+
+    Raises:
+        BenchmarkUnsupported: The benchmark asks for it.
+    """
+    wanted = {
+        "operators": benchmark.operators,
+        "phases of memory": benchmark.phases,
+        "a cold start": benchmark.cold,
+        "a time limit": benchmark.time_limit_s is not None,
+    }
+    for request, is_wanted in wanted.items():
+        if is_wanted:
+            raise BenchmarkUnsupported(
+                f"{benchmark.title}: {program} has no way to measure with {request}",
+                hint="leave it out, or give `commands` that print observer lines",
+            )

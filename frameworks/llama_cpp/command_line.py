@@ -1,0 +1,82 @@
+"""Command line of llama-bench for a benchmark without commands."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+from frameworks.given_programs import refuse_requests, require_program
+from frameworks.llama_cpp.options import compose_options
+from harness.core.benchmark import Benchmark
+from harness.core.command import Command
+from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported
+from harness.core.placeholders import PlaceholderProblem, substitute
+
+
+def compose(benchmark: Benchmark, files: Mapping[str, str]) -> Command:
+    """Compose the command line: one test for the prompt and one for the generation, every repetition of each printed.
+
+    Args:
+        benchmark: What to measure; its iterations are repetitions.
+        files: Path on the device by key.
+
+    Raises:
+        BenchmarkUnsupported: llama-bench cannot do what is asked for.
+        BenchmarkFailed: There is no program, or it is not clear which file is the model.
+    """
+    refuse_requests(benchmark, "llama-bench")
+    if benchmark.input_files or benchmark.output_files:
+        raise BenchmarkUnsupported(
+            f"{benchmark.title}: llama-bench makes its own random tokens, and writes no file",
+            hint="remove `input_files` and `output_files`; their number is in `backend_options`: `prompt`, `generate`",
+        )
+    argv = [
+        require_program(benchmark, files, "llama-bench"),
+        *("-m", files[_model_key(benchmark)]),
+        *("-o", "jsonl"),
+        *compose_options(benchmark.title, benchmark.backend_options),
+        *_repetitions(benchmark),
+        *(() if benchmark.threads is None else ("-t", str(benchmark.threads))),
+        *_arguments(benchmark, files),
+    ]
+    return Command(
+        argv=tuple(argv),
+        env=benchmark.env,
+        timeout_s=benchmark.timeout_s,
+        threads=benchmark.threads,
+        cpus=benchmark.cpus,
+    )
+
+
+def _repetitions(benchmark: Benchmark) -> list[str]:
+    """Return the words for repetitions and warm-up: llama-bench knows one warm-up run or none."""
+    if benchmark.warmup > 1:
+        raise BenchmarkUnsupported(
+            f"{benchmark.title}: llama-bench cannot make {benchmark.warmup} warm-up runs",
+            hint="set `warmup` to 1, its own, or to 0",
+        )
+    if benchmark.iterations == 0:
+        raise BenchmarkUnsupported(f"{benchmark.title}: llama-bench cannot make 0 repetitions", hint="set `iter` to 1")
+    words = [] if benchmark.iterations < 0 else ["-r", str(benchmark.iterations)]
+    return [*words, "--no-warmup"] if benchmark.warmup == 0 else words
+
+
+def _model_key(benchmark: Benchmark) -> str:
+    keys = [file.key for file in benchmark.files]
+    models = [file.key for file in benchmark.files if file.filename.endswith(".gguf")]
+    if "files.model" in keys:
+        return "files.model"
+    candidates = models if len(models) == 1 else keys
+    if len(candidates) != 1:
+        raise BenchmarkFailed(
+            f"it is not clear which file is the model: {benchmark.title} has {', '.join(keys) if keys else 'none'}",
+            hint="name the .gguf file `model` in the model's `files`",
+        )
+    return candidates[0]
+
+
+def _arguments(benchmark: Benchmark, files: Mapping[str, str]) -> list[str]:
+    try:
+        return [substitute(word, {**benchmark.variables, **files}) for word in shlex.split(benchmark.arguments)]
+    except (ValueError, PlaceholderProblem) as error:
+        raise BenchmarkFailed(f"`command_args` of {benchmark.title} cannot be used: {error}") from error

@@ -1,0 +1,123 @@
+"""llama.cpp as a framework: its contract, its command line, and a real llama-bench where one is installed."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from frameworks import llama_cpp
+from harness.config.settings import Settings
+from harness.core.benchmark import Benchmark, OutputFile
+from harness.core.build import Build
+from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported
+from harness.testing.frameworks import CHECKS, Check, FrameworkCase, benchmark_of
+from tests.frameworks.llama_cpp.tiny_gguf import write_tiny_llama
+
+RECORDED = Path(__file__).parent / "recorded"
+MODEL = {"files.model": "/d/tiny.gguf"}
+BENCH = FrameworkCase(
+    create=lambda: llama_cpp.create(Settings()),
+    benchmark=benchmark_of("llama_cpp", MODEL, threads=1, iterations=3),
+    output=(RECORDED / "bench.jsonl").read_text(),
+    observed={"LLM prefill_rate": 3, "LLM decode_rate": 3},
+    refused=(
+        benchmark_of("llama_cpp", MODEL, operators=True),
+        benchmark_of("llama_cpp", MODEL, phases=True),
+        benchmark_of("llama_cpp", MODEL, cold=True),
+        benchmark_of("llama_cpp", MODEL, time_limit_s=3.0),
+        benchmark_of("llama_cpp", MODEL, warmup=2),
+        benchmark_of("llama_cpp", MODEL, iterations=0),
+        benchmark_of("llama_cpp", MODEL, backend_options={"prompt": 0, "generate": 0}),
+        benchmark_of("llama_cpp", MODEL, backend_options={"prompts": 3}),
+        benchmark_of("llama_cpp", MODEL, backend_options={"cache_type_k": "f16 --verbose"}),
+        benchmark_of(
+            "llama_cpp", MODEL, output_files=(OutputFile(key="output_files.o", filename="o", location="/d/o"),)
+        ),
+        benchmark_of("llama_cpp"),
+        benchmark_of("llama_cpp", {"files.a": "/d/a.gguf", "files.b": "/d/b.gguf"}),
+    ),
+)
+SUMMARIES = {"LLM prefill_rate": 0, "LLM decode_rate": 0}
+CASES = {
+    "jsonl": BENCH,
+    "json": replace(BENCH, output=(RECORDED / "bench.json").read_text()),
+    **{
+        layout: replace(BENCH, output=(RECORDED / f"bench.{layout}").read_text(), observed=SUMMARIES)
+        for layout in ("csv", "sql", "md")
+    },
+    "completion": replace(
+        BENCH,
+        output=(RECORDED / "completion.txt").read_text(),
+        observed={"LLM prefill_rate": 1, "LLM decode_rate": 1, "RUN load_time": 1},
+    ),
+    "tokens": replace(
+        BENCH, output=(RECORDED / "completion_tokens.txt").read_text(), observed={"LLM token_latency": 5}
+    ),
+    "server": replace(BENCH, output=(RECORDED / "server_log.txt").read_text(), observed={"LLM decode_rate": 2}),
+    "stream": replace(
+        BENCH,
+        output=(RECORDED / "server_stream.txt").read_text(),
+        observed={"LLM token_latency": 4, "LLM decode_rate": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_llama_cpp_keeps_the_contract(check: Check, name: str) -> None:
+    check(CASES[name])
+
+
+def _argv(benchmark: Benchmark) -> tuple[str, ...]:
+    files = {"program": "/d/llama-bench", **{file.key: file.location or "" for file in benchmark.files}}
+    return llama_cpp.create(Settings()).command(benchmark, Build(source="x", commit="1"), files).argv
+
+
+def test_sizes_repetitions_and_threads_reach_llama_bench() -> None:
+    options = {"prompt": 64, "generate": 16, "depth": 128, "flash_attention": True, "gpu_layers": -1}
+    benchmark = benchmark_of(
+        "llama_cpp", MODEL, threads=2, iterations=7, warmup=0, backend_options=options, arguments="--poll 0"
+    )
+    assert _argv(benchmark) == (
+        *("/d/llama-bench", "-m", "/d/tiny.gguf", "-o", "jsonl", "-p", "64", "-n", "16", "-d", "128"),
+        *("-ngl", "-1", "-fa", "1", "-r", "7", "--no-warmup", "-t", "2", "--poll", "0"),
+    )
+
+
+def test_without_options_the_sizes_are_those_of_llama_bench() -> None:
+    assert _argv(benchmark_of("llama_cpp", MODEL))[5:] == ("-p", "512", "-n", "128")
+
+
+def test_the_only_gguf_file_is_the_model() -> None:
+    files = {"files.weights": "/d/tiny.gguf", "files.notes": "/d/notes.txt"}
+    assert _argv(benchmark_of("llama_cpp", files))[2] == "/d/tiny.gguf"
+
+
+def test_unknown_options_are_refused_with_the_nearest() -> None:
+    with pytest.raises(BenchmarkUnsupported, match="no option `promt`") as caught:
+        _argv(benchmark_of("llama_cpp", MODEL, backend_options={"promt": 3}))
+    assert caught.value.hint is not None
+    assert caught.value.hint.startswith("did you mean `prompt`?")
+
+
+def test_without_a_program_the_remedy_is_named() -> None:
+    with pytest.raises(BenchmarkFailed, match="there is no llama-bench"):
+        llama_cpp.create(Settings()).command(benchmark_of("llama_cpp", MODEL), Build(source="x", commit="1"), {})
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("llama-bench") is None, reason="no llama-bench on PATH: compiling it takes 9 minutes")
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_a_real_llama_bench_keeps_the_contract(check: Check, tmp_path: Path) -> None:
+    model = write_tiny_llama(tmp_path / "tiny.gguf")
+    benchmark = benchmark_of(
+        "llama_cpp",
+        {"files.model": str(model)},
+        threads=1,
+        iterations=3,
+        backend_options={"prompt": 16, "generate": 4},
+    )
+    check(replace(BENCH, benchmark=benchmark, runs=True))
