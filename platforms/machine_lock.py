@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,10 +15,11 @@ from typing import Final
 from harness import shell
 from harness.core.errors import EnvironmentProblem
 from harness.core.protocols import Progress
-from harness.files.locks import try_flock
+from harness.files.locks import try_lock
+from harness.files.open_flags import NO_FOLLOW, NO_WAIT
 
 _FOLDERS: Final = (Path("/run/lock"), Path("/var/lock"), Path("/tmp"))  # noqa: S108 - see `_open`
-_OPEN: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_OPEN: Final = NO_FOLLOW | NO_WAIT
 """Links are not followed, and pipes not waited for: anybody may create anything in these folders."""
 
 
@@ -27,8 +29,15 @@ def lock_path(device: str) -> Path:
     Args:
         device: Name of the device: letters, digits, `-`, `_` and `.`.
     """
-    folders = _FOLDERS if sys.platform == "linux" else _FOLDERS[-1:]
-    return shared_folder(folders) / f"edge-harness-{device}.lock"
+    return shared_folder(_folders()) / f"edge-harness-{device}.lock"
+
+
+def _folders() -> tuple[Path, ...]:
+    if sys.platform == "win32":  # there every user may create files, and read those of others
+        folders: tuple[Path, ...] = (Path(os.environ.get("PROGRAMDATA", tempfile.gettempdir())),)
+    else:
+        folders = _FOLDERS if sys.platform == "linux" else _FOLDERS[-1:]
+    return folders
 
 
 def shared_folder(folders: Sequence[Path]) -> Path:
@@ -57,7 +66,8 @@ def hold(path: Path, timeout_s: float, progress: Progress, device: str = "this m
         _wait(descriptor, timeout_s, progress, device)
         with contextlib.suppress(OSError):  # another user's lock file cannot be written to; the lock holds all the same
             os.truncate(descriptor, 0)
-            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            os.write(descriptor, str(os.getpid()).encode())
         yield
     finally:
         os.close(descriptor)
@@ -94,7 +104,8 @@ def _open_or_create(path: Path) -> int:
     """
     with contextlib.suppress(FileExistsError):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _OPEN, 0o666)
-        os.fchmod(descriptor, 0o666)  # whatever our umask
+        if hasattr(os, "fchmod"):  # Windows has no umask
+            os.fchmod(descriptor, 0o666)
         return descriptor
     try:
         return os.open(path, os.O_RDWR | _OPEN)
@@ -103,15 +114,15 @@ def _open_or_create(path: Path) -> int:
 
 
 def _wait(descriptor: int, timeout_s: float, progress: Progress, device: str) -> None:
-    if try_flock(descriptor):
+    if try_lock(descriptor, shared=False):
         return
-    holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
+    holder = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
     started = time.monotonic()
     with progress.task(f"waiting: another harness (process {holder}) is measuring on {device}", timeout_s) as task:
 
         def attempt() -> bool:
             task.update(completed=time.monotonic() - started)
-            return try_flock(descriptor)
+            return try_lock(descriptor, shared=False)
 
         if not shell.poll_until(attempt, timeout_s):
             raise EnvironmentProblem(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -73,7 +74,7 @@ def find_toolchain(
         machine: Processor to build for, as Linux names it, where it is not this machine's.
     """
     variables = shell.inherited_environment() if environment is None else environment
-    system = os.uname()
+    system = platform.uname()
     programs = {
         "cc": variables.get("CC") or "cc",
         "c++": variables.get("CXX") or "c++",
@@ -83,14 +84,14 @@ def find_toolchain(
     if machine is not None:
         programs["cross c++"] = f"{machine}-linux-gnu-g++"
         packages = (*packages, "ziglang")
-    if system.sysname == "Darwin":
+    if system.system == "Darwin":
         programs["xcodebuild"] = "xcodebuild"
     tools = {name: version for name, program in programs.items() if (version := _describe(program)) is not None}
     ndk = variables.get("ANDROID_NDK") or variables.get("ANDROID_NDK_HOME")  # the first that is set, as in our recipe
     if (revision := _ndk_revision(ndk)) is not None:
         tools["ndk"] = revision
     return Toolchain(
-        machine=f"{system.sysname} {system.machine}",
+        machine=f"{system.system} {system.machine}",
         tools=tools,
         packages={name: version for name in packages if (version := find_version(name)) is not None},
         variables={name: _replace_undecodable(text) for name, text in sorted(variables.items()) if _is_relevant(name)},

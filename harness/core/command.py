@@ -6,11 +6,14 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:  # command lines are parsed before pydantic is loaded (docs/decisions/0047)
     from harness.core.app import App
     from harness.core.note import Note
+
+SIGKILL: Final = 9
+"""Number of that signal, which Windows does not have; phones and programs do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ class Completed:
             ending = "was killed because it printed too much"
         elif self.signal is not None:
             ending = f"was ended by {_signal_name(self.signal)}"
-            if self.signal == signal.SIGKILL:
+            if self.signal == SIGKILL:
                 ending += " (often the kernel's out-of-memory killer: see `dmesg`)"
         else:
             ending = f"ended with exit status {self.exit_code}"

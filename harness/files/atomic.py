@@ -57,10 +57,15 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
 def sync(path: Path) -> None:
     """Wait until the content of a file, or the names in a folder, are on the disk.
 
+    Windows opens no folders, and flushes only what may be written: there, nothing waits for names.
+
     Raises:
         OSError: There is no such file, or the disk refuses.
     """
-    descriptor = os.open(path, os.O_RDONLY)
+    opens_folders = hasattr(os, "O_DIRECTORY")
+    if not opens_folders and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDONLY if opens_folders else os.O_RDWR)
     try:
         os.fsync(descriptor)
     finally:

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from harness.files.locks import try_flock
+from harness.files.locks import try_lock
+from harness.files.open_flags import NO_FOLLOW
 
 _PREFIX: Final = ".draft-"
 _LOCK: Final = ".lock"
@@ -36,8 +37,7 @@ def open_draft(folder: Path) -> Iterator[Path]:
     finally:
         _remove(draft)
         if descriptor is not None:
-            _lock_of(draft).unlink(missing_ok=True)
-            os.close(descriptor)
+            _discard(_lock_of(draft), descriptor)
 
 
 @contextlib.contextmanager
@@ -70,23 +70,39 @@ def sweep_drafts(folder: Path) -> None:
 
 
 def _sweep(lock: Path) -> None:
-    descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = os.open(lock, os.O_RDWR | NO_FOLLOW)
     try:
-        if try_flock(descriptor):
+        is_abandoned = try_lock(descriptor, shared=False)
+        if is_abandoned:
             _remove(lock.with_name(lock.name.removesuffix(_LOCK)))
-            lock.unlink()
+    except BaseException:
+        os.close(descriptor)
+        raise
+    if is_abandoned:
+        _discard(lock, descriptor)
+    else:
+        os.close(descriptor)
+
+
+def _discard(lock: Path, descriptor: int) -> None:
+    """Remove a lock file that this process holds, and release it: while it is held, where the system lets that be."""
+    try:
+        with contextlib.suppress(PermissionError):  # Windows removes no open file
+            lock.unlink(missing_ok=True)
     finally:
         os.close(descriptor)
+    with contextlib.suppress(OSError):
+        lock.unlink(missing_ok=True)
 
 
 def _claim(folder: Path) -> tuple[Path, int | None]:
     """Return a name and the descriptor of its lock; no descriptor where the file system has no locks."""
     while True:
         draft = folder / f"{_PREFIX}{uuid.uuid4().hex}"
-        descriptor = os.open(_lock_of(draft), os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(_lock_of(draft), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             # Somebody who sweeps between creation and lock is first: then the name is given up.
-            if try_flock(descriptor) and os.fstat(descriptor).st_nlink:
+            if try_lock(descriptor, shared=False) and os.fstat(descriptor).st_nlink:
                 return draft, descriptor
         except OSError:
             os.close(descriptor)
@@ -113,6 +129,8 @@ def _remove(draft: Path) -> None:
 def _temporary_parent() -> Path:
     """Return a folder below the one for temporary files that nobody else can write to, or that one itself."""
     temporary = Path(tempfile.gettempdir())
+    if not hasattr(os, "getuid"):  # Windows, where it lies in the profile of each user
+        return temporary / "edge-harness"
     folder = temporary / f"edge-harness-{os.getuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

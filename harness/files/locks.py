@@ -1,19 +1,26 @@
 """Locks on files, between processes and between threads.
 
-The kernel keeps them (`flock`), so they end with the process that holds them, however it ends. Lock files stay:
-removing one would let two processes hold what they believe to be the same lock. The library `filelock` has no shared
-locks on files, and takes 40 ms to import.
+The kernel keeps them (`flock`; `LockFileEx` on Windows), so they end with the process that holds them, however it ends.
+Lock files stay: removing one would let two processes hold what they believe to be the same lock. The library `filelock`
+has no shared locks on files, and takes 40 ms to import.
 """
 
 from __future__ import annotations
 
-import fcntl
 import math
 import os
+import sys
 import time
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
+
+if sys.platform == "win32":
+    from harness.files.windows_locks import try_lock
+else:
+    from harness.files.posix_locks import try_lock
+
+__all__ = ["FileLock", "try_lock"]
 
 _POLL_S: Final = 0.05
 
@@ -83,7 +90,7 @@ class FileLock:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
             try:
-                locked = try_flock(descriptor, shared=self._shared)
+                locked = try_lock(descriptor, shared=self._shared)
             except OSError:
                 os.close(descriptor)
                 raise
@@ -92,16 +99,3 @@ class FileLock:
                 return False
             self._descriptor = descriptor
         return True
-
-
-def try_flock(descriptor: int, *, shared: bool = False) -> bool:
-    """Lock an open file without waiting; return False while somebody else has it.
-
-    Raises:
-        OSError: The file system has no locks.
-    """
-    try:
-        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -8,6 +8,8 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from harness.files.open_flags import BINARY, NO_WAIT
+
 DOCUMENT_BYTES: Final = 16 << 20
 """Limit of a file that people write: specifications, saved defaults, FAI-PEP's info JSON."""
 RESULT_BYTES: Final = 1 << 30
@@ -27,7 +29,7 @@ def read_bounded(path: Path, limit_bytes: int = DOCUMENT_BYTES) -> bytes:
         OSError: It cannot be read, is not a regular file, or is larger.
         ValueError: Its name holds a NUL byte or half of a surrogate pair.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | BINARY | NO_WAIT)
     with open(descriptor, "rb") as content:  # noqa: PTH123 - a descriptor
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(mode):

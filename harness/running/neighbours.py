@@ -75,9 +75,10 @@ class NeighbourWatch:
     def _steal(self) -> float | None:
         before, now = self._times, psutil.cpu_times()
         total = sum(now) - sum(before)
-        if not hasattr(now, "steal") or total <= 0:
+        steal, steal_before = getattr(now, "steal", None), getattr(before, "steal", None)  # Linux alone has it
+        if steal is None or steal_before is None or total <= 0:
             return None
-        return min(1.0, max(0.0, float(now.steal - before.steal) / total))
+        return min(1.0, max(0.0, float(steal - steal_before) / total))
 
 
 def _cpu_seconds() -> Mapping[tuple[str, int], tuple[float, float]]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import selectors
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from typing import Final
 
 from harness.core.command import Command
+from harness.shell.children import ChildProcess, has_ended, kill_group, signal_group
 from harness.shell.guardian import Guardian, start_guardian
-from harness.shell.process import kill_group
+from harness.shell.pipes import open_reader
 from harness.shell.signals import POLL_S, Interrupted, defer_signals, is_stopping
 from harness.shell.starting import start_process
 
@@ -31,7 +30,7 @@ class BackgroundProcess:
 
     def __init__(
         self,
-        process: subprocess.Popen[bytes],
+        process: ChildProcess,
         keep_bytes: int,
         guardian: Guardian | None = None,
         on_line: Callable[[str], None] | None = None,
@@ -61,7 +60,7 @@ class BackgroundProcess:
     def has_ended(self) -> bool:
         """Return whether it has ended, by itself or by a signal; `close` is still to be called."""
         try:
-            return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+            return has_ended(self._process)
         except ChildProcessError:  # closed by another thread meanwhile
             return True
 
@@ -69,8 +68,7 @@ class BackgroundProcess:
         """Send a signal to its process group; no error if it has ended."""
         with self._lock:
             if self._process.returncode is None:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(self._process.pid, number)
+                signal_group(self._process, number)
 
     def start_reading(self) -> None:
         """Read what it writes from now on."""
@@ -93,24 +91,22 @@ class BackgroundProcess:
         self._closing.set()
         if self._thread.ident is not None:
             self._thread.join()
-        if self._process.stdout is not None:
+        elif self._process.stdout is not None:
             self._process.stdout.close()
 
     def _read(self) -> None:
         if self._process.stdout is None:
             return
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stdout, selectors.EVENT_READ)
-            while True:
-                closing = self._closing.is_set()  # asked first: what was written until then is read without waiting
-                if selector.select(0.0 if closing else POLL_S):
-                    chunk = os.read(self._process.stdout.fileno(), 1 << 16)
-                    if not chunk:
-                        break
-                    self._append(chunk)
-                    self._report(chunk)
-                elif closing:
-                    break
+        reader = open_reader((self._process.stdout,))
+        while not reader.is_exhausted:
+            closing = self._closing.is_set()  # asked first: what was written until then is read without waiting
+            chunks = reader.read(0.0 if closing else POLL_S)
+            for _, chunk in chunks:
+                self._append(chunk)
+                self._report(chunk)
+            if closing and not chunks:
+                break
+        reader.close()
         if self._unreported:
             self._report(b"\n")
 

@@ -11,9 +11,9 @@ A program that leaves its process group (a daemon) is not found by it.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import subprocess
+import sys
 import tempfile
 import threading
 from functools import cache
@@ -65,12 +65,15 @@ class Guardian:
             self._write(slot, "")
 
     def _write(self, slot: int, text: str) -> None:
-        os.pwrite(self._table, f"{text:<{_SLOT - 1}}\n".encode(), slot * _SLOT)
+        if sys.platform != "win32":
+            os.pwrite(self._table, f"{text:<{_SLOT - 1}}\n".encode(), slot * _SLOT)
 
 
 @cache
 def start_guardian() -> Guardian | None:
-    """Start the guardian of this process, once; None where it cannot be started."""
+    """Start the guardian of this process, once; None where it cannot be, as without process groups."""
+    if not hasattr(os, "killpg"):
+        return None
     with contextlib.suppress(OSError):
         table = _memory_file()
         reader, writer = os.pipe()
@@ -94,7 +97,15 @@ def start_guardian() -> Guardian | None:
 
 
 def _memory_file() -> int:
-    """Return a descriptor of a file without a name, in memory where the system has such files."""
+    """Return a descriptor of a file without a name, in memory where the system has such files.
+
+    Raises:
+        OSError: There can be none.
+    """
+    if sys.platform == "win32":
+        raise OSError("no guardian on Windows")
+    import fcntl  # noqa: PLC0415 - not on Windows
+
     if hasattr(os, "memfd_create"):
         low = os.memfd_create("harness-guardian")
     else:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import resource
-import selectors
-import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from harness.core.command import Command, Completed
+from harness.core.command import SIGKILL, Command, Completed
+from harness.shell.children import ChildProcess, has_ended, kill_group, reap
 from harness.shell.guardian import Guardian
+from harness.shell.pipes import open_reader
 from harness.shell.signals import POLL_S, Interrupted, check_stopping, defer_signals, is_stopping
 
 MAX_OUTPUT_BYTES: Final = 64 << 20
@@ -37,7 +34,7 @@ class RunningProcess:
     def __init__(
         self,
         command: Command,
-        process: subprocess.Popen[bytes],
+        process: ChildProcess,
         on_line: Callable[[str], None] | None,
         guardian: Guardian | None = None,
     ) -> None:
@@ -51,11 +48,10 @@ class RunningProcess:
         self._left_s = command.timeout_s
         self._out, self._err = bytearray(), bytearray()
         self._searched = self._reported = 0
-        self._flooded = False
-        self._selector = selectors.DefaultSelector()
-        for pipe, buffer in ((process.stdout, self._out), (process.stderr, self._err)):
-            if pipe is not None:
-                self._selector.register(pipe, selectors.EVENT_READ, buffer)
+        self._flooded = self._is_over = False
+        outputs = {process.stdout: self._out, process.stderr: self._err}
+        self._buffers = {pipe: buffer for pipe, buffer in outputs.items() if pipe is not None}
+        self._reader = open_reader(tuple(self._buffers))
 
     def write_line(self, line: str) -> None:
         """Write a line to its standard input; ignored when the program has ended."""
@@ -102,7 +98,7 @@ class RunningProcess:
             cpu_s, peak_memory_bytes = self._end()
         if is_stopping():
             raise Interrupted("stopped while the program was running")
-        code = -signal.SIGKILL if self._flooded else self._process.returncode
+        code = -SIGKILL if self._flooded else self._process.returncode
         return Completed(
             command=self._command,
             exit_code=code if code >= 0 else None,
@@ -118,7 +114,7 @@ class RunningProcess:
 
     def close(self) -> None:
         """Kill it and its process group, unless it was waited for."""
-        if self._process.returncode is None:
+        if not self._is_over:
             self._end()
 
     @contextlib.contextmanager
@@ -145,51 +141,39 @@ class RunningProcess:
         waiting, even after its time limit (this machine may have been suspended meanwhile). A grandchild that keeps a
         pipe open does not block.
         """
-        if not self._selector.get_map() or self._flooded or is_stopping():
+        if self._reader.is_exhausted or self._flooded or is_stopping():
             return False
-        ended = _ended(self._process)
+        ended = has_ended(self._process)
         if time.monotonic() >= deadline and not ended:
             return False
-        ready = self._selector.select(0.0 if ended else min(POLL_S, max(0.0, deadline - time.monotonic())))
-        for key, _ in ready:
-            chunk = os.read(key.fd, 1 << 16)
-            if not chunk:
-                self._selector.unregister(key.fileobj)
-            key.data.extend(chunk)
-            self._flooded = self._flooded or len(key.data) > MAX_OUTPUT_BYTES
+        chunks = self._reader.read(0.0 if ended else min(POLL_S, max(0.0, deadline - time.monotonic())))
+        for pipe, chunk in chunks:
+            buffer = self._buffers[pipe]
+            buffer.extend(chunk)
+            self._flooded = self._flooded or len(buffer) > MAX_OUTPUT_BYTES
         if self._flooded:
             self._err += f"\nit wrote more than {MAX_OUTPUT_BYTES >> 20} MiB to one of its outputs\n".encode()
         if self._on_line is not None:
             self._reported = _report_lines(self._err, self._reported, self._on_line)
-        return bool(ready) or not ended
+        return bool(chunks) or not ended
 
-    def _end(self) -> tuple[float, int | None]:
+    def _end(self) -> tuple[float | None, int | None]:
         """Kill it and its process group, reap it, and close the pipes. Returns CPU seconds and peak memory."""
         with defer_signals():
-            self._selector.close()
-            for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-                if pipe is not None:
-                    pipe.close()
+            self._is_over = True
+            if self._process.stdin is not None:
+                self._process.stdin.close()
             kill_group(self._process)
+            self._reader.close()
             if self._guardian is not None:
                 self._guardian.remove(self._process.pid)
-            return _reap(self._process)
+            return reap(self._process)
 
 
-def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process that was not reaped, with its group.
-
-    It is killed by its own id too: one that moved to another group would be waited for without end.
-    """
-    for kill in (os.killpg, os.kill):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            kill(process.pid, signal.SIGKILL)
-
-
-def _wait(process: subprocess.Popen[bytes], deadline: float) -> bool:
+def _wait(process: ChildProcess, deadline: float) -> bool:
     """Wait for the child itself; return False at the deadline, or when the harness is being stopped."""
     pause = 0.0005
-    while not _ended(process):
+    while not has_ended(process):
         if is_stopping() or time.monotonic() >= deadline:
             return False
         time.sleep(pause)
@@ -205,24 +189,3 @@ def _report_lines(buffer: bytearray, reported: int, on_line: Callable[[str], Non
             on_line(line)
         return end
     return reported
-
-
-def _ended(process: subprocess.Popen[bytes]) -> bool:
-    """Return whether the child itself exited, without reaping it (its resource usage is still needed)."""
-    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-
-
-def _reap(process: subprocess.Popen[bytes]) -> tuple[float, int | None]:
-    """Reap the child.
-
-    Returns:
-        CPU seconds, and peak resident memory in bytes (`ru_maxrss` is in KiB on Linux, in bytes on macOS). Linux counts
-        the moment before `exec` too, when the child still had the harness's own memory: a peak that is not above the
-        harness's is unknown.
-    """
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    scale = 1 if os.uname().sysname == "Darwin" else 1024
-    ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    peak = usage.ru_maxrss * scale if usage.ru_maxrss > ours else None
-    return usage.ru_utime + usage.ru_stime, peak

@@ -17,6 +17,9 @@ POLL_S: Final = 0.2
 _ATTEMPT_S = 0.1
 """Interval between two attempts of `poll_until`."""
 
+_HANG_UPS: Final = tuple(signal.Signals[name] for name in ("SIGHUP", "SIGBREAK") if hasattr(signal, name))
+"""The end of the terminal: Windows sends SIGBREAK then, and for Ctrl-Break."""
+
 _stopping = threading.Event()
 """Set by a signal. This and `_deferred` are the only module state, because a signal concerns the whole process."""
 
@@ -41,7 +44,7 @@ class Interrupted(HarnessError):
 def handle_signals() -> Iterator[None]:
     """Stop in an orderly way on SIGINT, SIGTERM and SIGHUP: kill child processes, then raise `KeyboardInterrupt`.
 
-    SIGHUP stays ignored where it is ignored already, as under `nohup`.
+    SIGHUP stays ignored where it is ignored already, as under `nohup`. On Windows SIGBREAK takes its place.
     """
 
     def stop(number: int, _frame: object) -> None:
@@ -50,9 +53,8 @@ def handle_signals() -> Iterator[None]:
         if not _deferred.depth:
             _raise_deferred()
 
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        numbers.append(signal.SIGHUP)
+    hang_ups = [number for number in _HANG_UPS if signal.getsignal(number) is not signal.SIG_IGN]
+    numbers = [signal.SIGINT, signal.SIGTERM, *hang_ups]
     before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield

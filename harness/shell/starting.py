@@ -6,12 +6,14 @@ import contextlib
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from harness.core.command import Command, Completed
 from harness.core.errors import EnvironmentProblem
+from harness.shell.children import CREATION_FLAGS, LEADS_GROUP, ChildProcess
 from harness.shell.guardian import start_guardian
 from harness.shell.process import RunningProcess
 from harness.shell.signals import Interrupted, defer_signals, is_stopping
@@ -104,7 +106,8 @@ def locate_program(command: Command) -> Path:
         EnvironmentProblem: There is no such program.
     """
     program = command.argv[0]
-    place = program if "/" not in program else str((command.cwd or Path()) / program)
+    is_path = any(separator in program for separator in ("/", os.sep))
+    place = str((command.cwd or Path()) / program) if is_path else program
     file = shutil.which(place, path=command.env.get("PATH"))
     if file is None:
         raise _no_such_program(program)
@@ -143,14 +146,15 @@ def _running(
 
 def start_process(
     command: Command, env: Mapping[str, str], stdin: int, *, stderr: int = subprocess.PIPE
-) -> subprocess.Popen[bytes]:
+) -> ChildProcess:
     """Start a program that nothing ends yet, as the leader of a process group; for the modules of this package.
 
     Raises:
         EnvironmentProblem: It cannot be started.
     """
     try:
-        return subprocess.Popen(
+        started = time.time()
+        process = ChildProcess(
             command.argv,
             bufsize=0,  # lines that we write arrive at once
             stdin=stdin,
@@ -158,7 +162,8 @@ def start_process(
             stderr=stderr,
             env={**inherited_environment(), **env, **command.env},
             cwd=command.cwd,
-            process_group=0,
+            process_group=LEADS_GROUP,
+            creationflags=CREATION_FLAGS,
         )
     except FileNotFoundError as error:
         if command.cwd is not None and not command.cwd.is_dir():
@@ -166,3 +171,5 @@ def start_process(
         raise _no_such_program(command.argv[0]) from error
     except (OSError, ValueError) as error:
         raise EnvironmentProblem(f"cannot start {command.argv[0]}: {error}") from error
+    process.started = started
+    return process

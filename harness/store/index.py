@@ -22,6 +22,7 @@ from harness.core.result import Outcome, Result
 from harness.core.values import Value
 from harness.files.atomic import write_atomically
 from harness.files.locks import FileLock
+from harness.files.open_flags import NO_WAIT
 from harness.files.reading import RESULT_BYTES, read_bounded
 from harness.store.canonical_json import load_result, to_json_line
 from harness.store.known_devices import INDEX_FILE
@@ -159,7 +160,7 @@ def check_index(folder: Path) -> None:
     """
     FileLock(folder / _LOCK_FILE).check()
     with contextlib.suppress(FileNotFoundError):
-        os.close(os.open(folder / INDEX_FILE, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK))
+        os.close(os.open(folder / INDEX_FILE, os.O_WRONLY | os.O_APPEND | NO_WAIT))
 
 
 def append_entry(folder: Path, entry: IndexEntry) -> None:

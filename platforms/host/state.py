@@ -25,7 +25,7 @@ class StateReader:
         """Read the state now, which takes about a millisecond."""
         return DeviceState(
             time=time.time(),
-            load=os.getloadavg()[0],
+            load=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
             busy=self._busy(),
             cpus=psutil.cpu_count(),
             frequency_mhz=_frequencies(),
@@ -65,7 +65,9 @@ def _throttle_count() -> int | None:
 def _clock_s(name: str) -> float | None:
     """Return the seconds of a clock; only that of the time since boot goes on while the machine sleeps."""
     number = getattr(time, name, None)
-    return None if number is None or not hasattr(time, "CLOCK_BOOTTIME") else time.clock_gettime(number)
+    if number is None or not hasattr(time, "CLOCK_BOOTTIME") or not hasattr(time, "clock_gettime"):
+        return None
+    return time.clock_gettime(number)
 
 
 def _battery() -> dict[str, float | bool]:

@@ -73,10 +73,10 @@ def test_a_swept_folder_may_be_gone(tmp_path: Path) -> None:
 
 
 def test_a_file_system_without_locks_has_drafts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> bool:
+    def refuse(*_: object, shared: bool) -> bool:
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr("harness.files.drafts.try_flock", refuse)
+    monkeypatch.setattr("harness.files.drafts.try_lock", refuse)
     with open_draft(tmp_path) as draft:
         draft.touch()
         sweep_drafts(tmp_path)

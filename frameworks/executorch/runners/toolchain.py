@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import sys
 from dataclasses import dataclass
@@ -78,12 +79,12 @@ def find_cross_compiler(folder: Path, machine: str) -> Tool:
         BuildFailed: There is none, or its C library is missing; the hint says how to install it.
         OSError: Its version cannot be cached.
     """
-    system = os.uname()
-    if (system.sysname, system.machine) == ("Linux", machine):
+    system = platform.uname()
+    if (system.system, system.machine) == ("Linux", machine):
         return find_compiler(folder)
     package = f"g++-{machine.replace('_', '-')}-linux-gnu"
     hint = f"apt install {package} (on Debian or Ubuntu; there it brings its C library)"
-    if system.sysname != "Linux":
+    if system.system != "Linux":
         hint = f"on Linux or in a container: {hint}"
     return _tool(_find(f"{machine}-linux-gnu-g++", hint), folder)
 

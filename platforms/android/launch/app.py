@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 import re
 import shlex
-import signal
 import time
 from dataclasses import dataclass
 from typing import Final
 
 from harness.core.app import App
-from harness.core.command import Command, Completed
+from harness.core.command import SIGKILL, Command, Completed
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem, HarnessError
 from platforms.android.launch.logcat import read_log
 from platforms.android.launch.script import STATE_FUNCTION, elapsed_s
@@ -120,7 +119,7 @@ def run_app(phone: Phone, command: Command, app: App, context: AppContext) -> tu
     completed = Completed(
         command=command.replace_argv(argv),
         exit_code=None if timed_out else int(end != "done"),
-        signal=signal.SIGKILL if timed_out else None,
+        signal=SIGKILL if timed_out else None,
         timed_out=timed_out,
         stdout=text if app.result else "".join(f"{line}\n" for line in _LOG_MESSAGE.findall(text)),
         stderr=err,

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
 from harness import shell
-from harness.core.command import Command, Completed
+from harness.core.command import SIGKILL, Command, Completed
 from harness.core.errors import EnvironmentProblem
 from platforms.android.launch.script import LaunchContext, LaunchReport, is_complete, parse_report, partial_output
 from platforms.android.link.errors import lost_error, unresponsive_error
 from platforms.android.link.phone import Phone
-from platforms.android.link.protocol import ANSWER_S, KILLED, ShellStream
+from platforms.android.link.protocol import ANSWER_S, ShellStream
 
 _REPORT_S: Final = 20.0
 """Time that a phone may need for its report after a program, beside the answer itself."""
@@ -97,14 +96,14 @@ class RemoteProcess:
         report = parse_report(bytes(self._stream.out), self._mark)
         if report is not None:
             return self._on_report(report, self._reported(report))
-        if self._stream.exit_code == KILLED:
+        if self._stream.exit_code == SIGKILL:
             return self._killed_by_phone()
         raise self._incomplete_report()
 
     def _reported(self, report: LaunchReport) -> Completed:
         by_signal = 128 < report.code <= 128 + _LAST_SIGNAL
         wall_s = time.monotonic() - self._started if report.wall_s is None else report.wall_s
-        was_killed = report.code == KILLED and not self._context.interactive
+        was_killed = report.code == SIGKILL and not self._context.interactive
         return self._completed(
             report.out,
             exit_code=None if by_signal else report.code,
@@ -121,7 +120,7 @@ class RemoteProcess:
             limit = shell.MAX_OUTPUT_BYTES >> 20
             self._stream.err += f"\nit wrote more than {limit} MiB to one of its outputs\n".encode()
         out = partial_output(bytes(self._stream.out), self._mark)
-        return self._completed(out, ended_by=signal.SIGKILL, timed_out=timed_out, flooded=self._stream.flooded)
+        return self._completed(out, ended_by=SIGKILL, timed_out=timed_out, flooded=self._stream.flooded)
 
     def _killed_by_phone(self) -> Completed:
         """Return the result when its shell was killed too, unless the phone is shutting down, as a call shows."""
@@ -129,7 +128,7 @@ class RemoteProcess:
         reason = f"\n{self._phone.name} ended it, and the shell that started it: is its memory full?\n"
         self._stream.err += reason.encode()
         out = partial_output(bytes(self._stream.out), self._mark)
-        return self._completed(out, ended_by=signal.SIGKILL)
+        return self._completed(out, ended_by=SIGKILL)
 
     def _completed(
         self,

@@ -8,6 +8,8 @@ import signal
 from dataclasses import dataclass
 from typing import Final
 
+from harness.core.command import SIGKILL
+
 _SIGNAL: Final = re.compile(r"SIG[A-Z0-9]{1,12}")
 _MOST_FRAMES: Final = 5
 _LONGEST: Final = 300
@@ -50,7 +52,7 @@ def parse_crash(text: str) -> Crash:
     number = _number_of(name)
     if number is None and _text(termination, "namespace").upper() in {"SIGNAL", *_MEMORY}:
         code = termination.get("code")
-        number = code if isinstance(code, int) and 0 < code < signal.NSIG else int(signal.SIGKILL)
+        number = code if isinstance(code, int) and 0 < code < signal.NSIG else SIGKILL
     return Crash(number, "\n".join(line for line in lines if line))
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from harness.core.command import Command, Completed
+from harness.core.command import SIGKILL, Command, Completed
 from harness.core.note import Note
 from platforms.ios.apps.launching import AppEnd
 from platforms.ios.apps.protocol import AppResult
@@ -41,7 +40,7 @@ def judge_end(command: Command, end: AppEnd, notes: Sequence[Note]) -> Completed
     return Completed(
         command=command,
         exit_code=None if end.timed_out or number is not None else 1,
-        signal=int(signal.SIGKILL) if end.timed_out else number,
+        signal=SIGKILL if end.timed_out else number,
         timed_out=end.timed_out,
         stdout=end.stdout,
         stderr=reason + end.stderr,

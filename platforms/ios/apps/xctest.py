@@ -7,7 +7,6 @@ well, no assertion failed, and there is no report of a crash.
 from __future__ import annotations
 
 import contextlib
-import signal
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -16,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, Self
 
 from harness.core.app import App
-from harness.core.command import Command, Completed
+from harness.core.command import SIGKILL, Command, Completed
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
 from harness.core.note import Note
 from harness.core.xctest import CaseAsserted, CaseBegan, CaseEnded, CaseMeasured, XCTestCase, parse_log
@@ -111,7 +110,7 @@ def judge(end: XCTestEnd, command: Command, crash: Crash | None = None, *, wall_
     reasons = [] if end.timed_out else list(_reasons(end, crash))
     number = crash.signal if crash is not None else None
     if end.timed_out:
-        number = int(signal.SIGKILL)
+        number = SIGKILL
     has_failed = bool(reasons) or number is not None
     return Completed(
         command=command,
