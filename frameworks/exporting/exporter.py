@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from frameworks.exporting.child import LOG, REPORT, beside
 from harness import shell
 from harness.core.benchmark import Export
 from harness.core.cached_files import ExportReport
-from harness.core.command import Command, Completed
+from harness.core.command import SIGKILL, Command, Completed
 from harness.core.errors import EnvironmentProblem, ExportFailed
 from harness.core.protocols import Task
 from harness.files.digests import sha256_of_file, sha256_of_files
@@ -196,6 +195,6 @@ def _last(text: str, prefix: str) -> str | None:
 def _remedy(completed: Completed) -> str | None:
     if completed.timed_out:
         return "take a smaller model, smaller inputs or less calibration data"
-    if completed.signal == signal.SIGKILL:
+    if completed.signal == SIGKILL:
         return "free memory, or take a smaller model or smaller inputs"
     return None

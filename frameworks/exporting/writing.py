@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import resource
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import psutil
 import torch
 from torch import nn
 
@@ -125,5 +125,10 @@ def list_versions(exporter: FileExporter, export: Export) -> dict[str, str]:
 
 def _peak_memory_bytes() -> int:
     """Return the peak resident memory of this process; where unknown, of this and the parent process."""
-    scale = 1 if sys.platform == "darwin" else 1024
-    return memory_bytes("VmHWM") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
+    if (peak := memory_bytes("VmHWM")) is not None:
+        return peak
+    if sys.platform == "win32":
+        return int(psutil.Process().memory_info().peak_wset)
+    import resource  # noqa: PLC0415 - not on Windows
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -8,6 +8,9 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+_NO_WAY: Final = "this system has no way to drop a file from its page cache"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +37,10 @@ class CachedPages:
 
 def drop_from_page_cache(path: Path) -> CachedPages:
     """Drop a file from the page cache, and look what is left of it there. Other files stay."""
-    if sys.platform != "linux":
-        return CachedPages(problem="this system has no way to drop a file from its page cache")
+    if sys.platform != "linux" or not hasattr(os, "posix_fadvise"):
+        return CachedPages(problem=_NO_WAY)
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        file = os.open(path, os.O_RDONLY)
     except OSError as error:
         return CachedPages(problem=f"the file cannot be opened: {error.strerror}")
     try:
@@ -55,6 +58,8 @@ def drop_from_page_cache(path: Path) -> CachedPages:
 
 def _count_cached(file: int, size: int) -> CachedPages:
     """Count by `mincore` of a mapping; `mmap.mmap` does not tell the address of one that is read-only."""
+    if sys.platform != "linux":
+        return CachedPages(problem=_NO_WAY)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = (

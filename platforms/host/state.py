@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -65,7 +66,7 @@ def _throttle_count() -> int | None:
 def _clock_s(name: str) -> float | None:
     """Return the seconds of a clock; only that of the time since boot goes on while the machine sleeps."""
     number = getattr(time, name, None)
-    if number is None or not hasattr(time, "CLOCK_BOOTTIME") or not hasattr(time, "clock_gettime"):
+    if sys.platform == "win32" or number is None or not hasattr(time, "CLOCK_BOOTTIME"):
         return None
     return time.clock_gettime(number)
 

@@ -13,7 +13,7 @@ from harness.core.errors import EnvironmentProblem
 from platforms.android.launch.script import LaunchContext, LaunchReport, is_complete, parse_report, partial_output
 from platforms.android.link.errors import lost_error, unresponsive_error
 from platforms.android.link.phone import Phone
-from platforms.android.link.protocol import ANSWER_S, ShellStream
+from platforms.android.link.protocol import ANSWER_S, KILLED, ShellStream
 
 _REPORT_S: Final = 20.0
 """Time that a phone may need for its report after a program, beside the answer itself."""
@@ -96,14 +96,14 @@ class RemoteProcess:
         report = parse_report(bytes(self._stream.out), self._mark)
         if report is not None:
             return self._on_report(report, self._reported(report))
-        if self._stream.exit_code == SIGKILL:
+        if self._stream.exit_code == KILLED:
             return self._killed_by_phone()
         raise self._incomplete_report()
 
     def _reported(self, report: LaunchReport) -> Completed:
         by_signal = 128 < report.code <= 128 + _LAST_SIGNAL
         wall_s = time.monotonic() - self._started if report.wall_s is None else report.wall_s
-        was_killed = report.code == SIGKILL and not self._context.interactive
+        was_killed = report.code == KILLED and not self._context.interactive
         return self._completed(
             report.out,
             exit_code=None if by_signal else report.code,
