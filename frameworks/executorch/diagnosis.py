@@ -17,10 +17,10 @@ from frameworks.executorch import openvino, required
 from frameworks.executorch.exporting.recipes import RECIPES
 from frameworks.executorch.options import ExecuTorchOptions
 from frameworks.executorch.runners import native
-from frameworks.executorch.runners.cache import runners_folder
 from frameworks.executorch.runners.toolchain import Tool, find_cmake, find_compiler, find_cross_compiler
 from frameworks.executorch.runners.wheel import installed_wheel, wheel_with_sdk
 from frameworks.exporting.catalogue import DEFINITIONS, Catalogue
+from frameworks.runner_cache import runners_folder
 from harness.config.settings import Settings
 from harness.core.device import LINUX_MACHINES
 from harness.core.errors import BuildFailed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
@@ -34,7 +34,7 @@ class Arguments:
     """Arguments of one run.
 
     Attributes:
-        model: The program, a `.pte` file.
+        model: The model file.
         method: Its method.
         threads: Size of the thread pool; None leaves the runtime's own.
         warmup: Executions before the timed ones.
@@ -48,6 +48,7 @@ class Arguments:
         phases: Report the memory of each phase, and execute once.
         cold: Load the program from the disk instead of the page cache, and execute once.
         examples: Number of examples to execute once each; None measures instead.
+        options: Options of the backend by name.
     """
 
     model: Path
@@ -64,6 +65,7 @@ class Arguments:
     phases: bool = False
     cold: bool = False
     examples: int | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 def parse_arguments(argv: Sequence[str]) -> Arguments:
@@ -96,7 +98,19 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         phases=values.phases,
         cold=values.cold,
         examples=values.examples,
+        options=_read_options(values.option),
     )
+
+
+def _read_options(words: Sequence[str]) -> Mapping[str, str]:
+    options: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not (name and equals) or name in options:
+            reason = "is given twice" if name in options else "is not NAME=VALUE"
+            raise RunnerFailure(ExitStatus.USAGE, f"argument --option: '{word}' {reason}")
+        options[name] = value
+    return options
 
 
 def _check_examples(argv: Sequence[str], *, complete: bool) -> None:
@@ -121,9 +135,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> _Parser:
-    parser = _Parser(prog="runner", description="Measures one ExecuTorch program.", allow_abbrev=False)
+    parser = _Parser(prog="runner", description="Measures one model.", allow_abbrev=False)
     add = parser.add_argument
-    add("--model", type=Path, help="the program, a .pte file")
+    add("--model", type=Path, help="the model file")
     add("--method", default="forward", help="its method (default: %(default)s)")
     add("--threads", type=whole(1, _MOST_THREADS), help="size of the thread pool (default: the runtime's own)")
     add("--warmup", type=whole(0, LARGEST), default=10, help="executions before the timed ones (default: 10)")
@@ -136,6 +150,7 @@ def _parser() -> _Parser:
     add("--operators", action="store_true", help="time each operator too")
     add("--phases", action="store_true", help="report the memory of each phase, and execute once")
     add("--cold", action="store_true", help="load the program from the disk, not the page cache, and execute once")
+    add("--option", action="append", default=[], metavar="NAME=VALUE", help="option of the backend; repeatable")
     add("--turns", action="store_true", help="iterate when standard input says so, instead of --iter times")
     return parser
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from frameworks.executorch.python.extension import Method
 from frameworks.python_runner.arguments import Arguments
-
-if TYPE_CHECKING:
-    import torch
+from frameworks.python_runner.engine import LoadedModel
 
 
 @dataclass(slots=True)
@@ -40,30 +36,28 @@ class RunnerTimes:
 
 
 class Loop:
-    """Repeated execution of a method with fresh inputs.
+    """Repeated execution of a model with fresh inputs.
 
     Args:
-        method: The method.
-        inputs: Its inputs.
+        model: The model.
+        inputs: Its inputs, as `LoadedModel.set_inputs` takes them.
         cpu_clock: CPU time in nanoseconds.
     """
 
-    def __init__(self, method: Method, inputs: Sequence[torch.Tensor], cpu_clock: Callable[[], int]) -> None:
-        self._method = method
+    def __init__(self, model: LoadedModel, inputs: Sequence[bytes], cpu_clock: Callable[[], int]) -> None:
+        self._model = model
         self._inputs = inputs
         self._cpu_clock = cpu_clock
-        meta = method.method_meta()
-        # The memory of a planned input is free for intermediate values as soon as the input was last read.
-        self._overwritten = any(meta.input_tensor_meta(index).is_memory_planned() for index in range(len(inputs)))
-        method.set_inputs(inputs)
+        self._overwritten = model.consumes_inputs
+        model.set_inputs(inputs)
         self._fresh = True
 
     def execute_once(self) -> tuple[int, int]:
         """Execute once and return wall and CPU nanoseconds."""
         if self._overwritten and not self._fresh:
-            self._method.set_inputs(self._inputs)
+            self._model.set_inputs(self._inputs)
         self._fresh = False
-        execute, wall_clock, cpu_clock = self._method.execute, time.perf_counter_ns, self._cpu_clock
+        execute, wall_clock, cpu_clock = self._model.execute, time.perf_counter_ns, self._cpu_clock
         cpu_begin = cpu_clock()
         begin = wall_clock()
         execute()
@@ -72,13 +66,16 @@ class Loop:
         return end - begin, cpu_end - cpu_begin
 
 
-def measure(loop: Loop, arguments: Arguments, turns: Iterable[int] | None = None) -> RunnerTimes:
+def measure(
+    loop: Loop, arguments: Arguments, turns: Iterable[int] | None = None, *, warmed: Callable[[], None] = lambda: None
+) -> RunnerTimes:
     """Warm up, then measure, within the time limit (see the package's text).
 
     Args:
-        loop: The loop over the method.
+        loop: The loop over the model.
         arguments: Numbers of iterations, and the time limit.
         turns: Iterations of each turn, instead of `--iter` within the time limit.
+        warmed: Called between warm-up and measurement.
     """
     measurement = RunnerTimes()
     start = time.perf_counter()
@@ -90,6 +87,7 @@ def measure(loop: Loop, arguments: Arguments, turns: Iterable[int] | None = None
         wall_ns, _ = loop.execute_once()
         measurement.first_iteration_ns = measurement.first_iteration_ns or wall_ns
         measurement.warmup_done += 1
+    warmed()
     if turns is not None:
         for count in turns:
             for _ in range(count):

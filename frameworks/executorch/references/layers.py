@@ -15,8 +15,8 @@ from pathlib import Path
 import torch
 from executorch.exir import EdgeProgramManager
 
+from frameworks.executorch.python.engine import load_method
 from frameworks.executorch.python.extension import Method, Program, Runtime, load_runtime, set_threads
-from frameworks.executorch.python.program import load_method
 from frameworks.executorch.references.accumulation import GapSums
 from frameworks.executorch.references.process import LayerRequest
 from frameworks.executorch.references.stages import calibrated_program, find_steps

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Final
 
 from frameworks.executorch.options import ExecuTorchOptions
-from frameworks.executorch.runners.cache import disk_errors, runner_path
 from frameworks.executorch.runners.cross import cross_build
 from frameworks.executorch.runners.native import native_build
-from frameworks.executorch.runners.wheel import installed_distribution, installed_wheel
+from frameworks.executorch.runners.wheel import installed_wheel
+from frameworks.python_build import python_build as make_python_build
 from harness.config.settings import Settings
 from harness.core.build import Build
 from harness.core.device import LINUX_MACHINES, Device
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
-from harness.files.atomic import write_atomically
-from harness.files.digests import sha256_of_folder, sha256_of_texts
 from harness.files.programs import prebuilt
 
 PYTHON_SOURCES: Final = Path(__file__).parents[1] / "python"
+ENGINE: Final = "frameworks.executorch.python.engine:ENGINE"
 _APP_BUILD: Final = Path(__file__).parents[1] / "apple" / "build.sh"
 
 
@@ -72,31 +69,9 @@ def device_build(settings: Settings, progress: Progress, *, device: Device) -> B
 
 
 def python_build(cache_dir: Path) -> Build:
-    """Return the Python runner: a shell script that starts this interpreter on the folder of the runner's sources.
+    """Return the Python runner of the installed version.
 
     Raises:
         BuildFailed: A package it needs is not installed, or the script cannot be written.
     """
-    wheel = installed_wheel()
-    script = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(PYTHON_SOURCES))} "$@"\n'
-    flags = {
-        "executorch": wheel.version,
-        "record": wheel.record,
-        "torch": installed_distribution("torch").version,
-        "python": sys.version.split()[0],
-        "starter": script,
-        "sources": sha256_of_folder(PYTHON_SOURCES),
-    }
-    digest = sha256_of_texts(flags)
-    program = runner_path(cache_dir, digest)
-    if not program.exists():
-        with disk_errors(cache_dir):
-            write_atomically(program, script, mode=0o777)
-    return Build(
-        source="installed",
-        commit=wheel.version,
-        recipe="python",
-        flags=flags,
-        digest=digest,
-        programs={"program": program},
-    )
+    return make_python_build(cache_dir, ENGINE, PYTHON_SOURCES, ("executorch", "torch"))

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from frameworks.executorch.runners.cache import disk_errors, runner_path, runners_folder
 from frameworks.executorch.runners.compiling import OPTIONS, RunnerPlan, compile_once, run_steps
 from frameworks.executorch.runners.device_wheel import CachedWheel, fetch_wheel
 from frameworks.executorch.runners.native import SOURCES, configure_words
 from frameworks.executorch.runners.toolchain import describe_c_library, find_c_library, find_cross_tools
 from frameworks.executorch.runners.wheel import wheel_with_sdk
+from frameworks.runner_cache import disk_errors, runner_path, runners_folder
 from harness.core.build import Build
 from harness.core.device import LINUX_MACHINES
 from harness.core.errors import BuildFailed

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 import specifications
-from frameworks.executorch.runners.cache import disk_errors, runner_path, runners_folder
 from frameworks.executorch.runners.compiling import OPTIONS, RunnerPlan, compile_once, run_steps
 from frameworks.executorch.runners.toolchain import Tools, find_tools
 from frameworks.executorch.runners.wheel import Wheel, wheel_with_sdk
+from frameworks.runner_cache import disk_errors, runner_path, runners_folder
 from harness.core.build import Build
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 
-from frameworks import packages
+from frameworks.python_build import installed_distribution
 from harness.core.errors import BuildFailed
 
 
@@ -60,15 +59,3 @@ def wheel_with_sdk() -> Wheel:
             hint="install executorch 1.5 or later, or use the Python runner (`--runner python`)",
         )
     return wheel
-
-
-def installed_distribution(package: str) -> metadata.Distribution:
-    """Return the metadata of an installed package.
-
-    Raises:
-        BuildFailed: It is not installed.
-    """
-    try:
-        return metadata.distribution(package)
-    except metadata.PackageNotFoundError as error:
-        raise BuildFailed(f"{package} is not installed", hint=packages.install_command(package)) from error

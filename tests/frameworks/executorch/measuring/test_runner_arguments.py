@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.executorch.python.runner import main
+from frameworks.executorch.python.engine import ENGINE
 from frameworks.python_runner.arguments import Arguments, parse_arguments
+from frameworks.python_runner.runner import main
 from harness import shell
 from harness.core.build import Build
 from harness.core.command import Command
@@ -45,7 +46,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("line", "sentence"), REFUSED.items(), ids=REFUSED)
 def test_python_runner_rejects_unknown_arguments(line: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(line.split()) == 2
+    assert main(ENGINE, line.split()) == 2
     assert capsys.readouterr() == ("", f"error: {sentence}\n")
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.python_runner.failure import ExitStatus, RunnerFailure, explain_failures
+from frameworks.executorch.python.failures import explain_failures
+from frameworks.python_runner.failure import ExitStatus, RunnerFailure
 from harness import shell
 from harness.core.build import Build
 from harness.core.command import Command, Completed

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from frameworks.executorch.command_line import interleaved_command
-from frameworks.executorch.python.runner import main
+from frameworks.executorch.python.engine import ENGINE
 from frameworks.python_runner.arguments import parse_arguments
 from frameworks.python_runner.failure import RunnerFailure
+from frameworks.python_runner.runner import main
 from frameworks.python_runner.turns import read_turns
 from harness import shell
 from harness.core.build import Build
@@ -180,7 +181,7 @@ def cpu_ticks(process: int) -> int:
 
 
 def test_the_flag_takes_no_value(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--model", "a.pte", "--turns=5"]) == 2
+    assert main(ENGINE, ["--model", "a.pte", "--turns=5"]) == 2
     assert capsys.readouterr().err == "error: argument --turns: ignored explicit argument '5'\n"
     assert parse_arguments(["--model", "a.pte", "--turns"]).turns
     assert not parse_arguments(["--model", "a.pte"]).turns

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from frameworks import packages
+from frameworks import packages, python_build
 from frameworks.executorch.python.extension import load_runtime
 from frameworks.executorch.runners import choice
-from frameworks.executorch.runners.wheel import installed_distribution
+from frameworks.python_build import installed_distribution
 from frameworks.python_runner.failure import RunnerFailure
 from harness import shell
 from harness.core.command import Command
@@ -21,7 +21,7 @@ from harness.core.errors import BuildFailed
 def test_the_python_runner_is_a_single_program_named_by_its_fingerprint(tmp_path: Path) -> None:
     build = choice.python_build(tmp_path)
     assert (build.recipe, build.variables) == ("python", {})
-    assert set(build.flags) == {"executorch", "record", "torch", "python", "starter", "sources"}
+    assert set(build.flags) == {"executorch", "record", "torch", "python", "starter", "sources", "kit"}
     assert build.programs == {"program": tmp_path / "runners" / build.digest[:16] / "runner"}
     assert [path.name for path in build.programs["program"].parent.iterdir()] == ["runner"]
 
@@ -40,9 +40,9 @@ def test_paths_with_shell_characters_are_quoted(tmp_path: Path, monkeypatch: pyt
     (odd / "sources").mkdir()
     (odd / "sources" / "__main__.py").write_text("import sys; print(sys.argv[1:])")
     monkeypatch.setattr(sys, "executable", str(odd / "python"))
-    monkeypatch.setattr(choice, "PYTHON_SOURCES", odd / "sources")
+    monkeypatch.setattr(python_build, "KIT", odd / "sources")
     program = choice.python_build(odd).programs["program"]
-    assert shell.run(Command((str(program), "a 'b'", ""))).stdout == """["a 'b'", '']\n"""
+    assert shell.run(Command((str(program), "a 'b'", ""))).stdout == f"""['{choice.ENGINE}', "a 'b'", '']\n"""
 
 
 def test_modules_of_the_runner_do_not_shadow_other_packages(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_wrong_arguments_are_rejected_before_heavy_imports(tmp_path: Path) -> No
     program = choice.python_build(tmp_path).programs["program"]
     completed = shell.run(Command((str(program),), env={"PYTHONPROFILEIMPORTTIME": "1"}))
     imported = {line.rpartition("|")[2].strip() for line in completed.stderr.splitlines() if line.startswith("import")}
-    assert "frameworks.executorch.python.runner" in imported
+    assert "frameworks.executorch.python.extension" in imported
     assert not {"torch", "executorch", "pydantic", "numpy", "harness"} & imported
 
 
@@ -77,7 +77,7 @@ def test_changed_sources_give_a_different_build(tmp_path: Path, monkeypatch: pyt
     first = choice.python_build(tmp_path)
     changed = tmp_path / "python"
     shutil.copytree(choice.PYTHON_SOURCES, changed)
-    (changed / "failure.py").write_text("")
+    (changed / "failures.py").write_text("")
     monkeypatch.setattr(choice, "PYTHON_SOURCES", changed)
     assert choice.python_build(tmp_path).digest != first.digest
 

@@ -1,0 +1,81 @@
+"""Build of the Python runner: a script that starts this interpreter with the engine of a framework."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+from frameworks import packages
+from frameworks.runner_cache import disk_errors, runner_path
+from harness.core.build import Build
+from harness.core.errors import BuildFailed
+from harness.files.atomic import write_atomically
+from harness.files.digests import sha256_of_folder, sha256_of_texts
+
+KIT: Final = Path(__file__).parent / "python_runner"
+"""Sources that the runners of all frameworks share."""
+
+
+def python_build(
+    cache_dir: Path,
+    engine: str,
+    sources: Path,
+    required: Sequence[str],
+    *,
+    extras: Mapping[str, str] | None = None,
+) -> Build:
+    """Return the Python runner of a framework.
+
+    Args:
+        cache_dir: Where runners are kept.
+        engine: Its engine: `package.module:NAME`.
+        sources: File or folder of the engine's sources.
+        required: Packages that it imports; the version of the first is the commit of the build.
+        extras: Extra that brings a package, where it is not that of `frameworks.packages.EXTRAS`.
+
+    Raises:
+        BuildFailed: A package is not installed, or the script cannot be written.
+    """
+    first, *others = (installed_distribution(package, extras) for package in required)
+    words = " ".join(map(shlex.quote, (sys.executable, str(KIT), engine)))
+    script = f'#!/bin/sh\nexec {words} "$@"\n'
+    flags = {
+        required[0]: first.version,
+        "record": hashlib.sha256((first.read_text("RECORD") or "").encode()).hexdigest(),
+        **{package: distribution.version for package, distribution in zip(required[1:], others, strict=True)},
+        "python": sys.version.split()[0],
+        "starter": script,
+        "sources": sha256_of_folder(sources),
+        "kit": sha256_of_folder(KIT),
+    }
+    digest = sha256_of_texts(flags)
+    program = runner_path(cache_dir, digest)
+    if not program.exists():
+        with disk_errors(cache_dir):
+            write_atomically(program, script, mode=0o777)
+    return Build(
+        source="installed",
+        commit=first.version,
+        recipe="python",
+        flags=flags,
+        digest=digest,
+        programs={"program": program},
+    )
+
+
+def installed_distribution(package: str, extras: Mapping[str, str] | None = None) -> metadata.Distribution:
+    """Return the metadata of an installed package.
+
+    Raises:
+        BuildFailed: It is not installed.
+    """
+    try:
+        return metadata.distribution(package)
+    except metadata.PackageNotFoundError as error:
+        hint = packages.install_command(package, extras=extras)
+        raise BuildFailed(f"{package} is not installed", hint=hint) from error

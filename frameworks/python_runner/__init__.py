@@ -1,0 +1,76 @@
+"""Runner in Python: measures one model through the engine of a framework (`engine.Engine`).
+
+Run as a folder (`python <this folder> package.module:ENGINE --model ...`). Its arguments and output are those of the
+native runner of ExecuTorch, whose files its modules correspond to. It needs the standard library alone, and imports as
+little as possible.
+
+It prints these observer lines, all of them after the measured part:
+
+* `NET latency`, ns, for each timed iteration: wall clock around the execution alone.
+* `NET cpu_time`, ns, likewise: CPU time of the calling thread where the pool has one thread, of the whole process
+  where it has more. It includes the reading of the clocks, about half a microsecond.
+* `RUN load_time`, ns: from opening the file to a method with initialised delegates.
+* `RUN first_iteration`, ns: the very first execution after loading, whether warm-up or timed.
+* `RUN memory_before_load`, `RUN memory_after_load`, `RUN peak_memory`, bytes of resident memory.
+* `RUN threads` (as reported by the pool), `RUN warmup_done`, `RUN iterations_done`.
+* `RUN runtime` and, when the time limit ended it before `--iter`, `RUN stopped_early`: texts.
+* With `--operators`, for each operator one line of type `<its name> #<occurrence>`: `latency`, us, a value for each
+  timed iteration. An operator is an instruction of the program, or one inside an instruction that calls a delegate;
+  the rest of such a call is `delegate call (rest)`. XNNPACK reports whole microseconds. Then the text
+  `RUN operator_places`, with a word for each of them in the same order: the number of its instruction; inside a
+  delegate `.` and its number in that call, and `=` with the delegate's own identifier where it has one; or `?` where
+  it differs between iterations. Where operators cannot be timed, as in this runner, the text
+  `RUN operators_unavailable` gives the reason.
+
+The time limit covers warm-up and timed iterations together. Warm-up ends after a quarter of it, but not before one
+execution, if any was requested. Timed iterations end when it is over and `--min-iter` of them were made.
+
+With `--turns` it is interleaved with another process. After warm-up it prints `ready`; for each line `run N` of
+standard input it makes N timed iterations and prints `done N`; at `end`, or at the end of standard input, everything
+above is printed. In between it does nothing at all. `--iter` and `--min-iter` are ignored, and the time limit covers
+only the warm-up: the other process decides when to stop.
+
+For each delegate of OpenVINO the texts `RUN openvino_device` and `RUN openvino_precision` and the number
+`RUN openvino_threads` tell what OpenVINO says of it, and `RUN openvino` is the version of the library. OpenVINO has
+threads of its own, so CPU time is then that of the whole process. This runner tells only that OpenVINO was there, by
+the precision `unknown`.
+
+The native runner has two more arguments. `--etdump FILE` traces a few executions after everything was measured, and
+writes ExecuTorch's own trace for the Inspector of `executorch.devtools`. `--openvino-precision f32|bf16|f16` is the
+precision in which OpenVINO computes; where it does not obey, or there is no such delegate, the run fails. It also gives
+OpenVINO the number of `--threads`.
+
+Inputs are raw little-endian files in the input's own memory layout; without `--inputs` every element of every input
+is one, as in upstream's `executor_runner` (a one is a valid index, token and mask, which noise is not).
+
+With `--phases`, and with `--cold`, it executes once, without warm-up, and `--warmup`, `--iter` and `--min-iter` are
+ignored. `--phases` prints for each phase, in bytes:
+
+* `RUN memory_after_program_load` and `RUN memory_after_first_execution`: resident memory, beside that before and after
+  loading, which every launch prints.
+* `RUN proportional_memory_before_load`, `..._after_program_load`, `..._after_load`, `..._after_first_execution`: the
+  same with pages that other processes map too counted by share.
+* `RUN peak_memory_in_program_load`, `RUN peak_memory_in_method_load`, `RUN peak_memory_in_first_execution`: the peak of
+  resident memory in each phase; where the system does not let a process reset its peak, the text
+  `RUN peak_memory_unavailable` instead.
+* `RUN planned_memory`: the buffers for inputs, outputs and intermediate values that the memory plan of the method has;
+  `RUN planned_memory_0`, ... where there are several.
+
+`--cold` drops the program's file from the page cache of the kernel before loading, looks whether it is gone, and prints
+`RUN cold_load_time`, `RUN cold_program_load_time` (the part of it until the program, without its method, was loaded)
+and `RUN cold_first_iteration`, in ns, instead of `RUN load_time` and `RUN first_iteration`; or none of them and the
+text `RUN cold_load_unavailable`, where the file stayed there.
+
+With `--examples N` nothing is measured. Each file of `--inputs` has one input of N examples, each file of outputs one
+output of them, one after the other: raw little-endian numbers in row-major order, whatever the layout of the program's
+own tensor. Examples are read, executed once and written one at a time; a program with state of its own meets them in
+this order. Then these lines are printed:
+
+* `RUN output_0`, `RUN output_1`, ...: texts such as `float32 [1, 1000] dim_order [0, 1]`, of one example. `dim_order`
+  is the layout that the tensor had in memory.
+* `RUN peak_memory`, `RUN examples_done`, `RUN threads`, `RUN runtime`, and those of OpenVINO.
+
+An output that is no tensor, or whose type or shape differs between examples, is a failure.
+
+Failures are one sentence, the last line of standard error; the exit status is one of `failure.ExitStatus`.
+"""
