@@ -24,6 +24,9 @@ ERROR: Final = "error"
 """FAI-PEP's metric of a test whose outputs are compared with golden ones."""
 OPERATORS: Final = "operators"
 
+FRAMEWORK_AXIS: Final = "framework"
+"""Axis of a specification that runs on every framework: it leaves the work the same."""
+
 KINDS: Final = ("delay", LOAD_TIME, MEMORY, "size", "accuracy", ERROR, POWER, OPERATORS, "layers")
 """Kinds of figures that a list of metrics may name. A single metric may be any word, as in FAI-PEP."""
 

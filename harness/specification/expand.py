@@ -235,8 +235,9 @@ class _Expansion:
 
         Commands can be run without the framework that a specification names, where the user asks for that.
         """
-        named, requested = self._section.framework, self.context.options.framework
-        findings = self.context.findings
+        requested, findings = self.context.options.framework, self.context.findings
+        given = self._section.framework
+        named = None if given is None else self._scope.resolve(given, "/model/framework")
         may_differ = requested == COMMANDS_FRAMEWORK and not is_composed
         if named is not None and requested is not None and named != requested and not may_differ:
             message = f"the specification is for framework `{named}`, but `{requested}` was requested"

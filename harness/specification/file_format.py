@@ -57,7 +57,7 @@ class ModelSection(Section):
     Attributes:
         name: Its name in results and in the cache.
         format: Its file format, for example "executorch".
-        framework: The framework that runs it, for example "executorch" or "generic".
+        framework: The framework that runs it, for example "executorch" or "generic"; may be an axis: "{framework}".
         files: Its files by name, as {files.NAME}.
         libraries: Libraries that it needs, as {libraries.0} or {libraries.NAME}.
         category: Free text.
@@ -131,17 +131,20 @@ class InputEntry(Section):
 
 
 class Matrix(Section):
-    """Axes whose combinations are benchmarks. Every key except exclude is an axis and a placeholder.
+    """Axes whose combinations are benchmarks. Every key except include and exclude is an axis and a placeholder.
 
     An axis with the name of a test field, for example threads, sets that field.
 
     Attributes:
+        include: Values that belong together, for example a framework with its recipe: each entry names the same axes,
+            and is combined with the values of all other axes.
         exclude: Combinations to leave out, given by some of their values.
     """
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Annotated[tuple[Scalar, ...], Field(strict=False, min_length=1)]]
 
+    include: Many[Annotated[dict[str, Scalar], Field(min_length=1)]] = ()
     exclude: Many[Annotated[dict[str, Scalar], Field(min_length=1)]] = ()
 
 

@@ -1,6 +1,7 @@
 """Variants of a test: the combinations of its axes, and its shapes.
 
-Combinations come in the order in which the axes are written; the last axis varies fastest.
+Combinations come in the order in which the axes are written; the last axis varies fastest, and entries of `include`
+slowest.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -61,23 +63,27 @@ def expand_matrix(
         return [{}]
     axes: Mapping[str, tuple[Scalar, ...]] = matrix.__pydantic_extra__
     before = len(findings.problems)
-    for name, values in axes.items():
-        _check_axis(name, join(pointer, "matrix", name), reserved, findings)
-        _check_spelling(name, join(pointer, "matrix", name), used, findings)
+    _check_inclusions(matrix, join(pointer, "matrix"), findings)
+    for here, values in _walk_axes(matrix, join(pointer, "matrix")).items():
+        name = here.name
+        _check_axis(name, here.pointer, reserved, findings)
+        _check_spelling(name, here.pointer, used, findings)
         if findings.document.places.get(join(pointer, name)):
-            findings.add(join(pointer, "matrix", name), f"`{name}` is both an axis and a key of the test", _KEEP_ONE)
-        _check_values(name, values, join(pointer, "matrix", name), findings)
+            findings.add(here.pointer, f"`{name}` is both an axis and a key of the test", _KEEP_ONE)
+        _check_values(name, values, here.pointer, findings)
     if len(findings.problems) > before:
         return []
     for number, entry in enumerate(matrix.exclude):
-        _check_exclusion(entry, axes, join(pointer, "matrix", "exclude", number), findings)
-    size = math.prod(len(values) for values in axes.values())
+        _check_exclusion(entry, _known_values(matrix), join(pointer, "matrix", "exclude", number), findings)
+    included: Sequence[Combination] = matrix.include or ({},)
+    size = math.prod(len(values) for values in axes.values()) * len(included)
     if size > MOST_COMBINATIONS:
         message = f"the matrix has {size} combinations; at most {MOST_COMBINATIONS} are allowed"
         findings.add(join(pointer, "matrix"), message, "split the test, or name fewer values")
     if len(findings.problems) > before:
-        return [{name: values[0] for name, values in axes.items()}]
-    candidates = (dict(zip(axes, entry, strict=True)) for entry in itertools.product(*axes.values()))
+        return [{**included[0], **{name: values[0] for name, values in axes.items()}}]
+    products = itertools.product(included, itertools.product(*axes.values()))
+    candidates = ({**entry, **dict(zip(axes, values, strict=True))} for entry, values in products)
     kept = [entry for entry in candidates if not any(_covers(partial, entry) for partial in matrix.exclude)]
     if not kept:
         findings.add(join(pointer, "matrix"), "the matrix excludes every combination", "remove an entry of `exclude`")
@@ -101,6 +107,57 @@ def count_shapes(test: Test, pointer: str, findings: Findings) -> int:
         findings.add(join(pointer, "inputs"), message, "benchmark i takes the i-th shape of every input")
         return 1
     return next(iter(counts.values()), 1)
+
+
+class _Axis(NamedTuple):
+    """Axis where a matrix names it."""
+
+    name: str
+    pointer: str
+
+
+def _walk_axes(matrix: Matrix, pointer: str) -> Mapping[_Axis, tuple[Scalar, ...]]:
+    """Return the values of every axis at each place that names it; those of `include` by entry."""
+    listed = {_Axis(name, join(pointer, name)): values for name, values in matrix.__pydantic_extra__.items()}
+    return listed | {
+        _Axis(name, join(pointer, "include", number, name)): (value,)
+        for number, entry in enumerate(matrix.include)
+        for name, value in entry.items()
+    }
+
+
+def _known_values(matrix: Matrix) -> Mapping[str, Sequence[Scalar]]:
+    """Return the values of every axis by name."""
+    known: dict[str, list[Scalar]] = {}
+    for axis, values in _walk_axes(matrix, "").items():
+        known.setdefault(axis.name, []).extend(values)
+    return known
+
+
+def _check_inclusions(matrix: Matrix, pointer: str, findings: Findings) -> None:
+    """Check that all entries of `include` name the same axes, which are no other axes of the matrix."""
+    for number, entry in enumerate(matrix.include):
+        here = join(pointer, "include", number)
+        for name in entry:
+            if name in matrix.__pydantic_extra__:
+                findings.add(join(here, name), f"axis `{name}` is also a list of the matrix", _KEEP_ONE)
+            elif name in {"include", "exclude"}:
+                findings.add(join(here, name), f"`{name}` cannot be an axis", "rename it")
+        if entry.keys() != matrix.include[0].keys():
+            message = (
+                f"entry {number} of `include` names {_list_names(entry)}, and entry 0 {_list_names(matrix.include[0])}"
+            )
+            findings.add(here, message, "name the same axes in every entry")
+        elif any(_is_equal(entry, earlier) for earlier in matrix.include[:number]):
+            findings.add(here, "`include` lists this entry twice", _KEEP_ONE)
+
+
+def _list_names(entry: Combination) -> str:
+    return ", ".join(f"`{name}`" for name in entry)
+
+
+def _is_equal(left: Combination, right: Combination) -> bool:
+    return left.keys() == right.keys() and _covers(left, right)
 
 
 def _covers(partial: Combination, entry: Combination) -> bool:

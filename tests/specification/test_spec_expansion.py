@@ -43,6 +43,24 @@ def test_exclusions_remove_matching_combinations(expand: Expand) -> None:
     assert [benchmark.axes for benchmark in benchmarks] == [{"a": 1, "b": "y"}, {"a": 2, "b": "x"}, {"a": 2, "b": "y"}]
 
 
+def test_entries_of_include_are_combined_with_all_other_axes(expand: Expand) -> None:
+    include = [{"framework": "f", "suffix": "x"}, {"framework": "g", "suffix": "y"}]
+    matrix = {"threads": [1, 2], "include": include, "exclude": [{"framework": "g", "threads": 2}]}
+    test = {"identifier": "{framework}.{suffix}-{threads}", "matrix": matrix}
+
+    benchmarks = expand({"framework": "{framework}"}, test)
+
+    assert [benchmark.identifier for benchmark in benchmarks] == ["f.x-1", "f.x-2", "g.y-1"]
+    assert [benchmark.framework for benchmark in benchmarks] == ["f", "f", "g"]
+    assert benchmarks[0].axes == {"framework": "f", "suffix": "x", "threads": 1}
+
+
+def test_include_alone_lists_combinations(expand: Expand) -> None:
+    benchmarks = expand({}, {"matrix": {"include": [{"a": 1, "b": 2}, {"a": 1, "b": 3}]}})
+
+    assert [benchmark.axes for benchmark in benchmarks] == [{"a": 1, "b": 2}, {"a": 1, "b": 3}]
+
+
 def test_true_and_one_are_different_axis_values(expand: Expand) -> None:
     benchmarks = expand({}, {"matrix": {"a": [True, 1], "exclude": [{"a": 1}]}})
     assert [benchmark.axes for benchmark in benchmarks] == [{"a": True}]

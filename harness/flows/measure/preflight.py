@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.core.benchmark import Benchmark
+from harness.core.benchmark import FRAMEWORK_AXIS, Benchmark
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem, ExitCode
 from harness.core.outcome import Outcome
@@ -16,13 +16,15 @@ from harness.models.cache import ModelCache
 def examine_packages(plan: Plan, cache: ModelCache, progress: Progress, *, needs_runner: bool) -> Plan:
     """Return the plan with the failures for want of packages, each told once.
 
+    A benchmark whose framework is an axis is skipped: its specification is for every framework, installed or not.
+
     Args:
         plan: What to measure where.
         cache: Where exported models are, which need no package any more.
         progress: Told what is missing.
         needs_runner: Whether the frameworks' installed runners are used.
     """
-    failures: dict[str, Failure] = {}
+    told: set[str] = set()
 
     def examined(assignment: Assignment) -> Assignment:
         benchmark = assignment.benchmark
@@ -31,12 +33,13 @@ def examine_packages(plan: Plan, cache: ModelCache, progress: Progress, *, needs
         )
         if problem is None or not assignment.is_possible:
             return assignment
-        if problem.message not in failures:
-            progress.say(f"✗ {problem.message}")
-            failures[problem.message] = Failure(
-                Outcome.FAILED, problem.message, problem.hint, is_environment_problem=True
-            )
-        return replace(assignment, failure=failures[problem.message])
+        is_skipped = FRAMEWORK_AXIS in benchmark.axes
+        if problem.message not in told:
+            progress.say(f"{'-' if is_skipped else '✗'} {problem.message}")
+            told.add(problem.message)
+        outcome = Outcome.SKIPPED if is_skipped else Outcome.FAILED
+        failure = Failure(outcome, problem.message, problem.hint, is_environment_problem=not is_skipped)
+        return replace(assignment, failure=failure)
 
     return replace(plan, assignments=tuple(map(examined, plan.assignments)))
 

@@ -202,6 +202,24 @@ def test_packages_that_are_missing_are_told_once_before_anything_is_built(
     assert {(result["outcome"], result["hint"]) for result in stored(settings)} == {("failed", "pip install it")}
 
 
+@pytest.mark.parametrize("missing", ["runner", "export"])
+def test_a_framework_that_is_an_axis_is_skipped_where_its_packages_are_missing(
+    settings: Settings, events: list[str], missing: str
+) -> None:
+    made = make_plan(Instant(["A"]), events)
+    assignments = [
+        replace(entry, benchmark=entry.benchmark.model_copy(update={"axes": {"framework": "generic"}}))
+        for entry in made.assignments
+    ]
+    plan = replace(made, assignments=tuple(assignments), frameworks={"generic": Lacking(events, missing)})
+    progress = RecordedProgress()
+
+    assert run(plan, settings, progress, installed_runner) == ExitCode.BENCHMARK_FAILED  # nothing was measured
+    assert events == []
+    assert [line for line in progress.lines if "not installed" in line] == [f"- {missing}: torch is not installed"]
+    assert {(result["outcome"], result["hint"]) for result in stored(settings)} == {("skipped", "pip install it")}
+
+
 def test_a_package_that_an_export_misses_only_when_it_runs_is_a_problem_of_the_environment_too(
     settings: Settings, events: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
