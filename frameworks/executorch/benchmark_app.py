@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
-from frameworks.executorch import command_line
+from frameworks import command_line
 from harness.core.app import App
 from harness.core.benchmark import Benchmark
 from harness.core.command import Command

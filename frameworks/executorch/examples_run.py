@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import re
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from frameworks.executorch import command_line, executor_runner, openvino
-from frameworks.executorch.notes import find_observation
+from frameworks import command_line
+from frameworks.executorch import executor_runner, openvino
 from frameworks.executorch.python.program_file import DTYPES, Signature, Tensor, read_signature
-from frameworks.observations.observer import parse_lines
+from frameworks.output_descriptions import read_descriptions
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.commit import short_id
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported
-from harness.core.examples import ITEM_BYTES, TensorInfo
+from harness.core.examples import TensorInfo
 from harness.core.measurement import Job
 from harness.core.protocols import StagedExamples
-
-_DESCRIPTION = re.compile(r"(?P<dtype>\w+) (?P<shape>\[[\d, ]*\]) dim_order \[[\d, ]*\]")
-"""Text of `RUN output_K` (see `frameworks.executorch.python`)."""
 
 _NEEDED: Final = ("inputs", "output_file")
 
@@ -54,7 +49,8 @@ def compose(benchmark: Benchmark, build: Build, files: Mapping[str, str], exampl
         BenchmarkFailed: The specification has an error.
     """
     if executor_runner.flags_of(build) is None:
-        return command_line.compose_examples(benchmark, files, examples, openvino.environment(build))
+        environment, words = openvino.environment(build), openvino.precision_words(benchmark)
+        return command_line.compose_examples(benchmark, files, examples, environment, words)
     if examples.count != examples_per_launch(build):
         raise BenchmarkUnsupported(f"upstream's executor_runner executes one example at a time, not {examples.count}")
     return executor_runner.compose_example(benchmark, build, files, examples)
@@ -68,16 +64,7 @@ def parse_outputs(completed: Completed, job: Job) -> Sequence[TensorInfo]:
     """
     if executor_runner.flags_of(job.build) is not None:
         return _read_outputs(job)
-    observations, _ = parse_lines(completed.stdout)
-    infos: list[TensorInfo] = []
-    while (observation := find_observation(observations, f"RUN output_{len(infos)}")) is not None:
-        name, match = f"output_{len(infos)}", _DESCRIPTION.fullmatch(observation.info or "")
-        if match is None or match["dtype"] not in ITEM_BYTES:
-            raise BenchmarkFailed(f"{name} cannot be read: the runner describes it as {observation.info}")
-        infos.append(TensorInfo(name=name, dtype=match["dtype"], shape=tuple(json.loads(match["shape"]))))
-    if not infos:
-        raise BenchmarkFailed("the runner describes no output", hint="is it older than the harness? build it again")
-    return infos
+    return read_descriptions(completed)
 
 
 def _read_outputs(job: Job) -> Sequence[TensorInfo]:

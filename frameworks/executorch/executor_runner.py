@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from frameworks.executorch import command_line
+from frameworks import command_line
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.command import Command

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from frameworks import packages
+from frameworks import command_line, packages
+from frameworks.backend_options import check_options
 from frameworks.executorch import (
     benchmark_app,
     build_options,
-    command_line,
     examples_run,
     executor_runner,
     identification,
@@ -18,8 +18,9 @@ from frameworks.executorch import (
     openvino,
     required,
 )
-from frameworks.executorch.notes import find_observation, note_launch
+from frameworks.executorch.notes import note_launch
 from frameworks.executorch.runners import choice, native
+from frameworks.notes import find_observation
 from frameworks.observations.converters import parse_files, parse_step
 from frameworks.observations.observer import parse_lines
 from harness.config.settings import Settings
@@ -44,7 +45,7 @@ class ExecuTorch:
 
     Implements `Framework`, `StepParser`, `Interleavable`, `Exporter`, `CalibratedExporting`, `RunnerSources`,
     `OptionReader`, `LayoutLinking`, `OperatorIdentification`, `PackageChecking`, `ReferenceMaking`, `LayerComparing`,
-    `ExampleRunning` and `Diagnosable` of `harness.core.protocols`.
+    `ExampleRunning`, `BackendOptionChecking` and `Diagnosable` of `harness.core.protocols`.
     """
 
     name = "executorch"
@@ -70,7 +71,7 @@ class ExecuTorch:
             return compose(benchmark, benchmark.app, files)
         if executor_runner.flags_of(build) is not None:
             return executor_runner.compose(benchmark, build, files)
-        return command_line.compose(benchmark, files, openvino.environment(build))
+        return command_line.compose(benchmark, files, openvino.environment(build), openvino.precision_words(benchmark))
 
     def interleaved_command(self, command: Command) -> Command:
         """Return the command that starts the same runner interleaved."""
@@ -94,6 +95,10 @@ class ExecuTorch:
         parsed, problems = parse_files(completed, benchmark)
         observations += parsed
         return observations, (*notes, *problems, *note_launch(observations, benchmark))
+
+    def check_backend_options(self, benchmark: Benchmark) -> None:
+        """Check the options that a benchmark names."""
+        check_options(benchmark, self.name, openvino.OPTIONS)
 
     def examples_per_launch(self, build: Build) -> int | None:
         """Return one for upstream's `executor_runner`; our runners take any number."""

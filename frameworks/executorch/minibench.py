@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from frameworks.executorch import command_line
+from frameworks import command_line
 from harness.core.app import App
 from harness.core.benchmark import Benchmark
 from harness.core.command import Command

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from frameworks import packages
+from frameworks.backend_options import BackendOption
+from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.metric import Observation
 from harness.core.note import Note
@@ -21,6 +23,14 @@ UNKNOWN: Final = "unknown"
 _VARIABLE: Final = "OPENVINO_LIB_PATH"
 """Environment variable in which the delegate looks for the library (backends/openvino/runtime/OpenvinoBackend.cpp)."""
 
+_PRECISION: Final = "openvino_precision"
+OPTIONS: Final = (
+    BackendOption(
+        _PRECISION, "precision in which OpenVINO computes, where it executes the model", ("f32", "bf16", "f16")
+    ),
+)
+"""Options of backends that ExecuTorch's runners take."""
+
 _RECIPES: Final = ("native", "python")
 """Builds that run on this machine with this interpreter's packages."""
 
@@ -31,6 +41,12 @@ def environment(build: Build) -> Mapping[str, str]:
         return {}
     library = find_library()
     return {} if library is None else {_VARIABLE: str(library)}
+
+
+def precision_words(benchmark: Benchmark) -> Sequence[str]:
+    """Return the argument for the precision in which OpenVINO is to compute; none where the test does not name it."""
+    precision = benchmark.backend_options.get(_PRECISION, benchmark.variables.get(_PRECISION))
+    return () if precision is None else ("--openvino-precision", str(precision))
 
 
 def find_library() -> Path | None:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from harness.core.protocols.diagnosis import Diagnosable, Finding
 from harness.core.protocols.foreign import ForeignFormat
 from harness.core.protocols.frameworks import (
+    BackendOptionChecking,
     CalibratedExporting,
     ExampleRunning,
     Exporter,
@@ -73,6 +74,7 @@ from harness.core.protocols.sessions import (
 __all__ = [
     "Adjustable",
     "AppStarting",
+    "BackendOptionChecking",
     "Board",
     "BoardRow",
     "CalibratedExporting",

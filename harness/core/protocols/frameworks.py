@@ -143,6 +143,18 @@ class PackageChecking(Protocol):
 
 
 @runtime_checkable
+class BackendOptionChecking(Protocol):
+    """A framework that takes options of its backends. Others refuse all."""
+
+    def check_backend_options(self, benchmark: Benchmark) -> None:
+        """Check the names and values of `Benchmark.backend_options`. Pure.
+
+        Raises:
+            BenchmarkUnsupported: One is unknown, or has a value that it cannot have; the hint lists what there is.
+        """
+
+
+@runtime_checkable
 class RunnerSources(Protocol):
     """A framework that comes with the sources of a runner of its own, which build recipes may compile."""
 

@@ -9,10 +9,18 @@ from pathlib import Path
 from harness import plugins
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, ModelFile, Origin
-from harness.core.errors import EnvironmentProblem, ExportFailed, HarnessError, Problem, SpecificationError, UsageError
+from harness.core.errors import (
+    BenchmarkUnsupported,
+    EnvironmentProblem,
+    ExportFailed,
+    HarnessError,
+    Problem,
+    SpecificationError,
+    UsageError,
+)
 from harness.core.examples import DataRequest
 from harness.core.placeholders import suggest
-from harness.core.protocols import Exporter, Framework
+from harness.core.protocols import BackendOptionChecking, Exporter, Framework
 from harness.specification.fai_pep import COMMANDS_FRAMEWORK
 
 
@@ -90,12 +98,27 @@ def _find_problems(benchmark: Benchmark, framework: Framework | HarnessError, se
         if isinstance(substitute, HarnessError):
             return
         framework = substitute
+    yield from _find_option_problems(benchmark, framework)
     if benchmark.data is not None:
         yield from _find_data_problems(benchmark.data, benchmark.origin)
     for file in benchmark.required_files():
         yield from _find_export_problems(file, framework)
         if file.export is not None and file.export.calibration_data is not None:
             yield from _find_data_problems(file.export.calibration_data, file.origin)
+
+
+def _find_option_problems(benchmark: Benchmark, framework: Framework) -> Iterator[Problem]:
+    if not benchmark.backend_options:
+        return
+    if not isinstance(framework, BackendOptionChecking):
+        names = ", ".join(f"`{name}`" for name in benchmark.backend_options)
+        message = f"`backend_options`: framework `{framework.name}` has none, and {names} would be ignored"
+        yield make_problem(benchmark.origin, message, "leave them out, or give them to the program as arguments")
+        return
+    try:
+        framework.check_backend_options(benchmark)
+    except BenchmarkUnsupported as error:
+        yield make_problem(benchmark.origin, error.message, error.hint)
 
 
 def _find_data_problems(request: DataRequest, place: Origin) -> Iterator[Problem]:

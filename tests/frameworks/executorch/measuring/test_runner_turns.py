@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.executorch.command_line import interleaved_command
+from frameworks.command_line import interleaved_command
 from frameworks.executorch.python.engine import ENGINE
 from frameworks.python_runner.arguments import parse_arguments
 from frameworks.python_runner.failure import RunnerFailure

@@ -1,9 +1,9 @@
-"""Command line of our runners for a benchmark without commands. Both runners take the same arguments."""
+"""Command line of our runners for a benchmark without commands. All of them take the same arguments."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from harness.core.benchmark import Benchmark
 from harness.core.command import Command
@@ -16,13 +16,19 @@ _DEFAULT_ITERATIONS = 50
 _FIRST_OUTPUT = "-0.bin"
 
 
-def compose(benchmark: Benchmark, files: Mapping[str, str], variables: Mapping[str, str] | None = None) -> Command:
-    """Compose the runner's command line (see `python/arguments.py`).
+def compose(
+    benchmark: Benchmark,
+    files: Mapping[str, str],
+    variables: Mapping[str, str] | None = None,
+    words: Sequence[str] = (),
+) -> Command:
+    """Compose the runner's command line (see `frameworks.python_runner.arguments`).
 
     Args:
         benchmark: What to measure.
         files: Path on the device by key.
         variables: Environment variables that the build needs; the benchmark's have precedence.
+        words: Further arguments of the framework.
 
     Raises:
         BenchmarkFailed: The specification lacks something, or asks for something that the runner cannot do.
@@ -50,7 +56,7 @@ def compose(benchmark: Benchmark, files: Mapping[str, str], variables: Mapping[s
         argv.append("--phases")
     if benchmark.cold:
         argv.append("--cold")
-    return _command(benchmark, files, argv, variables)
+    return _command(benchmark, files, [*argv, *words], variables)
 
 
 def compose_examples(
@@ -58,6 +64,7 @@ def compose_examples(
     files: Mapping[str, str],
     examples: StagedExamples,
     variables: Mapping[str, str] | None = None,
+    words: Sequence[str] = (),
 ) -> Command:
     """Compose the command line that executes each example once. Arguments and errors as of `compose`."""
     if "program" not in files:
@@ -70,7 +77,7 @@ def compose_examples(
         *("--outputs", examples.outputs),
         *_threads(benchmark),
     ]
-    return _command(benchmark, files, argv, variables)
+    return _command(benchmark, files, [*argv, *words], variables)
 
 
 def _command(
@@ -79,8 +86,6 @@ def _command(
     """Add what decides how a program is executed, whether it is measured or not."""
     if "method" in benchmark.variables:
         argv += ["--method", benchmark.variables["method"]]
-    if "openvino_precision" in benchmark.variables:
-        argv += ["--openvino-precision", benchmark.variables["openvino_precision"]]
     return Command(
         argv=(*argv, *command_args(benchmark, files)),
         env={**(variables or {}), **environment(benchmark)},
@@ -95,7 +100,7 @@ def _threads(benchmark: Benchmark) -> tuple[str, ...]:
 
 
 def interleaved_command(command: Command) -> Command:
-    """Return the command that starts either runner interleaved with another process."""
+    """Return the command that starts a runner interleaved with another process."""
     return command.replace_argv((*command.argv, "--turns"))
 
 
