@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 
-from frameworks.given_programs import refuse_requests, require_program
+from frameworks.given_programs import refuse_requests, require_program, split_arguments
 from frameworks.llama_cpp.options import compose_options
 from harness.core.benchmark import Benchmark
 from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported
-from harness.core.placeholders import PlaceholderProblem, substitute
 
 
 def compose(benchmark: Benchmark, files: Mapping[str, str]) -> Command:
@@ -37,7 +35,7 @@ def compose(benchmark: Benchmark, files: Mapping[str, str]) -> Command:
         *compose_options(benchmark.title, benchmark.backend_options),
         *_repetitions(benchmark),
         *(() if benchmark.threads is None else ("-t", str(benchmark.threads))),
-        *_arguments(benchmark, files),
+        *split_arguments(benchmark, files),
     ]
     return Command(
         argv=tuple(argv),
@@ -73,10 +71,3 @@ def _model_key(benchmark: Benchmark) -> str:
             hint="name the .gguf file `model` in the model's `files`",
         )
     return candidates[0]
-
-
-def _arguments(benchmark: Benchmark, files: Mapping[str, str]) -> list[str]:
-    try:
-        return [substitute(word, {**benchmark.variables, **files}) for word in shlex.split(benchmark.arguments)]
-    except (ValueError, PlaceholderProblem) as error:
-        raise BenchmarkFailed(f"`command_args` of {benchmark.title} cannot be used: {error}") from error

@@ -74,6 +74,11 @@ def outputs_of(completed: Sequence[Completed]) -> Iterator[tuple[str, str]]:
         yield f"standard error{which}", command.stderr
 
 
+def join_outputs(completed: Sequence[Completed]) -> str:
+    """Return everything that the commands wrote, standard output before standard error of each."""
+    return "\n".join(output for command in completed for output in (command.stdout, command.stderr))
+
+
 def find_identifiers(
     place: str, converter: str | None, arguments: Mapping[str, JsonValue]
 ) -> tuple[tuple[str, ...] | None, Sequence[Note]]:
