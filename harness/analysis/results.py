@@ -100,7 +100,13 @@ def build_result(
         files={**job.files, **measurement.made},
         metrics=(*metrics, *fidelity),
         notes=merge_notes(notes),
-    ).model_copy(update={"launches": measurement.launches, "evaluation": measurement.evaluation})
+    ).model_copy(
+        update={
+            "launches": measurement.launches,
+            "evaluation": measurement.evaluation,
+            "same_work": measurement.same_work,
+        }
+    )
 
 
 def _fidelity_metrics(evaluation: Evaluation | None) -> Iterator[Metric]:

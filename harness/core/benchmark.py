@@ -12,6 +12,7 @@ from harness.core.examples import DataRequest, Scores
 from harness.core.launch_interval import plan_looks
 from harness.core.metric import Direction
 from harness.core.placeholders import find_placeholders
+from harness.core.same_work import SameWorkRequest
 from harness.core.scalars import Scalar
 from harness.core.values import Value
 
@@ -215,6 +216,7 @@ class Benchmark(Value):
         backend_options: Options of the framework and its backends by name, for example `precision`.
         data: Examples for which outputs are compared with those of the model's origin; None where none are given.
         scores: Meaning of each output; automatic for those beyond its end.
+        same_work: Request to prove that it computes the same as its reference; None where nobody asked for that.
         energy: Whether the energy of each launch is measured too.
         meter: Keys of the specification that ask for an external power meter, which no device has yet.
         variables: Value of every placeholder known at load time, as text.
@@ -269,6 +271,7 @@ class Benchmark(Value):
     backend_options: dict[str, Scalar] = {}
     data: DataRequest | None = None
     scores: tuple[Scores, ...] = ()
+    same_work: SameWorkRequest | None = None
     energy: bool = False
     meter: tuple[str, ...] = ()
     variables: dict[str, str] = {}

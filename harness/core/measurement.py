@@ -14,6 +14,7 @@ from harness.core.examples import Stage
 from harness.core.metric import Metric, Observation
 from harness.core.note import Note
 from harness.core.result import Launch, Outcome, RawLog
+from harness.core.same_work import SameWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +42,15 @@ class Job:
         benchmark: The benchmark to measure.
         build: The runner.
         files: The files it needs, by key.
-        references: Outputs to evaluate its own against; None where its outputs are not evaluated.
+        references: Outputs to compare its own with; None where its outputs are not compared, or cannot be.
+        unreferenced: Why there are no references, where it was asked whether it does the same work; else None.
     """
 
     benchmark: Benchmark
     build: Build
     files: Mapping[str, CachedFile] = field(default_factory=dict)
     references: References | None = None
+    unreferenced: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,7 @@ class Measurement:
         logs: Output of the programs.
         computed: Metrics that were computed from files, such as errors against golden outputs.
         evaluation: What lowering did to the outputs; None where that was not evaluated.
+        same_work: Whether it computes the same as its reference; None where nobody asked for that.
     """
 
     started: float
@@ -87,6 +91,7 @@ class Measurement:
     computed: tuple[Metric, ...] = ()
     made: Mapping[str, CachedFile] = field(default_factory=dict)
     evaluation: Evaluation | None = None
+    same_work: SameWork | None = None
 
     @property
     def reported(self) -> tuple[tuple[Observation, ...], ...]:

@@ -8,17 +8,20 @@ from typing import Final
 from harness.core.metric import Direction, Metric, convert, main_metric
 from harness.core.result import Result
 
-_SAME_WORK: Final = frozenset({"backend", "recipe", "delegate", "threads", "cpus", "cpu-list", "runner"})
+_SAME_WORK: Final = frozenset({"framework", "backend", "recipe", "delegate", "threads", "cpus", "cpu-list", "runner"})
 """Axes that leave the work the same: where a specification has others, only its exports show what they change."""
 
 
 def compute_speeds(results: Iterable[Result]) -> dict[str, float]:
     """Return by uid how many times as fast each result is as the first that did the same work in the same place.
 
-    A result without a rival has no speed.
+    A result without a rival has no speed. Nor have those of several frameworks: launches that were not paired do not
+    tell which of them is faster.
     """
     speeds: dict[str, float] = {}
     for rivals in group_rivals(results):
+        if has_several_frameworks(rivals):
+            continue
         reference = main_metric(rivals[0].metrics)
         for result in rivals if len(rivals) > 1 else ():
             ratio = _ratio(main_metric(result.metrics), reference)
@@ -30,15 +33,28 @@ def compute_speeds(results: Iterable[Result]) -> dict[str, float]:
 def group_rivals(results: Iterable[Result]) -> list[list[Result]]:
     """Group results with a time or rate by all that must be equal for a fair comparison, in order of their firsts.
 
-    What another tool measured has no rivals: neither the state of its device nor its way of measuring is known.
+    What another tool measured has no rivals: neither the state of its device nor its way of measuring is known. Nor has
+    what was to prove that it does the same work, and did not.
     """
     groups: dict[Hashable, list[Result]] = {}
     for result in results:
         main = main_metric(result.metrics)
+        if not may_be_ranked(result):
+            continue
         if result.ok and result.origin is None and main is not None and main.is_timed and main.median:
             device = result.device.identity if result.device else None
             groups.setdefault((device, main.name, _describe_work(result)), []).append(result)
     return list(groups.values())
+
+
+def may_be_ranked(result: Result) -> bool:
+    """Return whether nothing is known against its doing the same work as others."""
+    return result.same_work is None or result.same_work.is_same
+
+
+def has_several_frameworks(results: Iterable[Result]) -> bool:
+    """Return whether results are those of more than one framework."""
+    return len({result.benchmark.framework for result in results}) > 1
 
 
 def _describe_work(result: Result) -> Hashable:
@@ -52,7 +68,8 @@ def _describe_work(result: Result) -> Hashable:
     exports = [file.export.export for file in result.files.values() if file.export is not None]
     if exports:
         definitions = tuple((export.definition, tuple(sorted(export.options.items()))) for export in exports)
-        return benchmark.model, inputs, definitions, benchmark.axes.get("method")
+        weights = result.same_work.weights_md5 if result.same_work is not None else None
+        return benchmark.model, inputs, definitions, benchmark.axes.get("method"), weights
     axes = tuple(sorted((name, value) for name, value in benchmark.axes.items() if name not in _SAME_WORK))
     unknown = "" if inputs or benchmark.axes else benchmark.identifier
     return benchmark.model, inputs, axes, unknown

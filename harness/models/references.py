@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -47,6 +47,7 @@ class ReferenceCache:
         examples_digest: str,
         calibration: Path | None = None,
         progress: Progress,
+        only: Collection[Stage] = tuple(Stage),
     ) -> Mapping[Stage, Path]:
         """Return the output folder of each stage that the framework can compute for an export.
 
@@ -57,6 +58,7 @@ class ReferenceCache:
             examples_digest: Its digest.
             calibration: Folder of the examples that the program was calibrated with, if it was.
             progress: Receives messages.
+            only: The stages that are wanted.
 
         Raises:
             ExportFailed: The framework computes no references, or a stage cannot be computed.
@@ -66,7 +68,7 @@ class ReferenceCache:
                 "this framework computes no outputs of the model before lowering, to compare those of the device with",
                 hint="evaluate models of framework `executorch`",
             )
-        stages = tuple(framework.reference_stages(export))
+        stages = tuple(stage for stage in framework.reference_stages(export) if stage in only)
         folder = self._place(export, framework, examples_digest, calibration)
         with _locked(folder, export, progress):
             missing = [stage for stage in stages if not (folder / stage / MANIFEST).is_file()]

@@ -9,6 +9,7 @@ from harness.core.launch_interval import interval_of
 from harness.core.metric import ENERGY, LATENCY, OUTPUTS, Metric, main_metric
 from harness.core.result import Result
 from harness.core.rivals import compute_speeds
+from harness.core.same_work import WorkVerdict
 from harness.presentation.numbers import (
     format_factor,
     format_median,
@@ -28,6 +29,7 @@ _AT_MOST: Final = 20
 
 _MEANINGS: Final = {
     "±": "95 % interval of the median over the launches of this run",
+    "outputs": "largest difference from the eager model of the same weights, relative to its largest magnitude",
     "speed": "times as fast as the first with the same work",
     "MAD": "median absolute deviation",
     "first": "first iteration of a launch",
@@ -85,6 +87,7 @@ def build_overview(results: Sequence[Result]) -> list[Column]:
         Column("metric", [Span(name) for name in metrics], distinguishing=set(metrics) == {LATENCY}),
         Column("median", medians, right=True),
         Column("±", of_main(lambda main: format_precision(main.precision)), right=True),
+        Column("outputs", list(map(describe_outputs, results)), weight=90),
         Column("speed", speeds if len(ratios) > 1 else [Span("")] * len(results), right=True),
         Column("MAD", of_main(format_spread), weight=80, right=True),
         Column("p90", of_main(_format_p90), weight=70, right=True),
@@ -100,6 +103,19 @@ def build_overview(results: Sequence[Result]) -> list[Column]:
 def describe_origin(result: Result) -> str:
     """Say that another tool measured it; empty for what the harness measured."""
     return result.origin.words if result.origin is not None else ""
+
+
+def describe_outputs(result: Result) -> Span:
+    """Say whether it does the same work as its reference; empty where nobody asked."""
+    same_work = result.same_work
+    if same_work is None:
+        return Span("")
+    if same_work.verdict is WorkVerdict.NOT_COMPARED:
+        return Span("not compared", Tone.WARNING)
+    largest = "" if same_work.largest_difference is None else f"{same_work.largest_difference:.1e}"
+    if same_work.is_same:
+        return Span(largest)
+    return Span(f"DIFFERENT {largest}".rstrip(), Tone.BAD)
 
 
 def build_further_metrics(results: Sequence[Result]) -> list[Column]:

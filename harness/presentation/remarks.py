@@ -8,6 +8,7 @@ from typing import Final
 from harness.core.cached_files import ExportReport, find_unequal_versions
 from harness.core.note import Note
 from harness.core.result import Result
+from harness.core.same_work import WorkVerdict
 from harness.presentation.text import Line, Span, Tone, make_printable
 
 _NAMED: Final = 3
@@ -15,9 +16,14 @@ _NAMED: Final = 3
 
 
 def choose_mark(result: Result) -> Span:
-    """Return the mark of a measurement: `✗` failed, `-` was not run, `!` is not to be trusted, else none."""
+    """Return the mark of a measurement.
+
+    `✗` failed, `-` was not run, `≠` does other work than its reference, `!` is not to be trusted, else none.
+    """
     if not result.ok:
         return Span("-", Tone.WARNING) if result.outcome.is_skipped else Span("✗", Tone.BAD)
+    if result.same_work is not None and result.same_work.verdict is WorkVerdict.DIFFERENT:
+        return Span("≠", Tone.BAD)
     return Span("" if result.trusted else "!", Tone.WARNING)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from harness.core.launch_interval import interval_of
 from harness.core.metric import Direction, Metric, convert, main_metric
 from harness.core.result import Result
-from harness.core.rivals import group_rivals
+from harness.core.rivals import group_rivals, has_several_frameworks
 from harness.presentation.numbers import format_factors
 from harness.presentation.text import Line, Span, Tone, make_printable
 
@@ -52,6 +52,10 @@ def describe_fastest(results: Sequence[Result]) -> Iterator[Line]:
         if len(group) < 2:
             continue
         field, ranked = _field_name(group[0], results), _rank(group)
+        if has_several_frameworks(group):
+            names = _join([Span(make_printable(name)) for name in sorted({each.benchmark.framework for each in group})])
+            yield Line.of(f"{field}: ", *names, " are not ranked here; `harness rank` does that, by pairs of launches")
+            continue
         if len(ranked) < 2:
             why = "cannot be trusted" if not all(result.trusted for result in group) else "have no interval"
             yield Line.of(f"fastest of {field}: unknown, because {len(group) - len(ranked)} of {len(group)} {why}")
@@ -68,6 +72,8 @@ def find_fastest(results: Sequence[Result]) -> frozenset[str]:
     """Return the uids of the results that may be called fastest; none where all of them may be."""
     fastest: set[str] = set()
     for group in group_rivals(results):
+        if has_several_frameworks(group):
+            continue
         ranked = _rank(group)
         leaders = _leaders(ranked)
         if len(leaders) < len(ranked):

@@ -16,12 +16,13 @@ from harness.core.benchmark import KINDS, POWER, Benchmark, HostStep, Input, Mod
 from harness.core.examples import DataRequest
 from harness.core.metric import Direction
 from harness.core.placeholders import find_placeholders, suggest
+from harness.core.same_work import SameWorkRequest
 from harness.core.scalars import Scalar, format_scalar
 from harness.specification.check import ValidParts
 from harness.specification.data import choose_data, make_paths_absolute, read_data
 from harness.specification.document import Findings, join
 from harness.specification.fai_pep import COMMANDS_FRAMEWORK
-from harness.specification.file_format import AppEntry, ModelSection, Test
+from harness.specification.file_format import AppEntry, ModelSection, SameWorkEntry, Test
 from harness.specification.files import (
     FileReader,
     check_filenames,
@@ -35,7 +36,9 @@ from harness.specification.scope import BUILT_IN, Scope, file_names, identifier_
 from harness.specification.sections import Step
 
 _TESTS = re.compile(r"[\w+-][\w.+ -]{0,199}\.xctest")
-_DESCRIPTIVE = frozenset(("ID", "category", "kind", "description", "group", "log_output", "timeout", "cooldown"))
+_DESCRIPTIVE = frozenset(
+    ("ID", "category", "kind", "description", "group", "log_output", "timeout", "cooldown", "same_work")
+)
 """Variables that describe a benchmark without changing what is measured."""
 
 _ALSO_FIELDS = frozenset(("operators", "energy", "max_repeat", "repeat_precision"))
@@ -137,6 +140,7 @@ class _Expansion:
             backend_options=self._backend_options(),
             data=self._data(),
             scores=test.scores,
+            same_work=self._same_work(),
             energy=test.energy or (metric == POWER and not test.kinds),
             meter=test.meter_keys,
             variables={**scope.values, "identifier": identifier},
@@ -154,6 +158,13 @@ class _Expansion:
     def _data(self) -> DataRequest | None:
         chosen = choose_data(self.test.data, self._section.data, self.pointer)
         return None if chosen is None else read_data(chosen[0], self._scope, chosen[1])
+
+    def _same_work(self) -> SameWorkRequest | None:
+        """Return the request of the test, else that of the model."""
+        given = self.test.same_work if self.test.same_work is not None else self._section.same_work
+        if isinstance(given, SameWorkEntry):
+            return SameWorkRequest(reference=given.reference, tolerance=given.tolerance)
+        return SameWorkRequest() if given else None
 
     def _backend_options(self) -> dict[str, Scalar]:
         """Return the options of the model with those of the test, which win; texts may have placeholders."""
@@ -329,6 +340,7 @@ def _compute_digest(benchmark: Benchmark, overrides: frozenset[str]) -> str:
     excluded = {
         *("id", "origin", "framework_origin", "digest", "meta", "log_output", "statistics", "direction", "variables"),
         *("timeout_s", "cooldown_s", "platform", "tags", "max_launches", "precision", "output_tolerance", "scores"),
+        "same_work",  # which proves what is measured, and changes nothing of it
         *("phases", "cold"),  # of passes, which `kinds` ask for
         # Series from before there were such keys continue.
         *(

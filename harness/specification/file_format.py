@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, JsonValue
 
 from harness.core.benchmark import POWER
 from harness.core.examples import Scores
+from harness.core.same_work import DEFAULT_TOLERANCE
 from harness.core.scalars import Scalar
 from harness.specification.sections import (
     Converter,
@@ -51,6 +52,18 @@ class AppEntry(Section):
     tests: Name | None = None
 
 
+class SameWorkEntry(Section):
+    """Proof that a program does the same work as its reference.
+
+    Attributes:
+        reference: What outputs are compared with: "eager", the model as its definition makes it.
+        tolerance: Difference that is rounding, relative to the largest magnitude of the reference.
+    """
+
+    reference: Literal["eager"] = "eager"
+    tolerance: Share = DEFAULT_TOLERANCE
+
+
 class ModelSection(Section):
     """Model. Further keys with plain values are allowed when a placeholder uses them.
 
@@ -80,6 +93,7 @@ class ModelSection(Section):
         platform: The platform that its benchmarks require, for example "android".
         app: An installed app that is started instead of a program.
         data: Data set of the tests that name none.
+        same_work: Whether the tests that say nothing of it prove that they do the same work, and how.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -110,6 +124,7 @@ class ModelSection(Section):
     platform: Name | None = None
     app: AppEntry | None = None
     data: Data | None = None
+    same_work: bool | SameWorkEntry | None = None
 
 
 class InputEntry(Section):
@@ -190,6 +205,8 @@ class Test(Section):
         backend_options: Options of the framework and its backends by name; those of the model, where they differ.
         data: Data set whose examples outputs are compared for, or the name of its provider: "digits".
         scores: Meaning of each output of the model: "logits", "probabilities", "none", or "automatic".
+        same_work: Prove that its outputs are those of the eager model with the same weights: true, or with which
+            tolerance. One that differs is marked, and takes part in no ranking.
         energy: Measure the energy of each launch too, where the device can. The metric "power" implies it.
         cpu_list: CPUs to pin to: a number, "0,2" or "4-7"; 0 or less as a number forbids pinning.
         MKL_NUM_THREADS: That variable; 0 or less leaves it unset.
@@ -237,6 +254,7 @@ class Test(Section):
     backend_options: dict[Name, Scalar] = {}
     data: Data | None = None
     scores: Many[Annotated[Scores, Field(strict=False)]] = ()
+    same_work: bool | SameWorkEntry | None = None
     energy: bool = False
     cpu_list: int | Name | None = Field(None, alias="cpu-list")
     mkl_num_threads: int | None = Field(None, alias="MKL_NUM_THREADS")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from harness.core.device import Device
 from harness.core.metric import Metric
+from harness.core.result import Result
+from harness.core.same_work import SameWork, WorkVerdict
 from harness.presentation.measurement_table import build_further_metrics, build_overview, format_title
+from harness.presentation.speeds import describe_fastest
 from harness.testing.results import DEVICE, ok_result
 
 
@@ -46,3 +51,32 @@ def test_devices_of_one_name_on_other_processors_are_no_common_heading() -> None
     columns = build_overview([ok_result().model_copy(update={"device": device}) for device in (new, old)])
     cells = next(column.cells for column in columns if column.name == "device")
     assert [("Zen 5" in cell.text, "Zen 2" in cell.text) for cell in cells] == [(True, False), (False, True)]
+
+
+def _proven(verdict: WorkVerdict, framework: str = "executorch", largest: float | None = 2e-7) -> Result:
+    result, proof = ok_result(), SameWork(verdict=verdict, largest_difference=largest, weights_md5="0" * 32)
+    benchmark = result.benchmark.model_copy(update={"framework": framework})
+    return result.model_copy(update={"same_work": proof, "benchmark": benchmark})
+
+
+def _cells(results: Sequence[Result], name: str) -> list[str]:
+    return [cell.text for column in build_overview(results) if column.name == name for cell in column.cells]
+
+
+def test_other_work_is_marked_and_has_no_speed() -> None:
+    same, different = _proven(WorkVerdict.SAME), _proven(WorkVerdict.DIFFERENT, largest=0.12)
+    unknown = _proven(WorkVerdict.NOT_COMPARED, largest=None)
+    results = [same, different, same.model_copy(update={"uid": "second"}), unknown]
+
+    assert _cells(results, "") == ["", "≠", "", ""]
+    assert _cells(results, "outputs") == ["2.0e-07", "DIFFERENT 1.2e-01", "2.0e-07", "not compared"]
+    assert _cells(results, "speed") == ["1.00×", "", "1.00×", ""]
+
+
+def test_frameworks_are_not_ranked_by_launches_that_were_not_paired() -> None:
+    results = [_proven(WorkVerdict.SAME), _proven(WorkVerdict.SAME, framework="pytorch")]
+
+    assert _cells(results, "speed") == ["", ""]
+    assert [line.text for line in describe_fastest(results)] == [
+        "mv2: executorch and pytorch are not ranked here; `harness rank` does that, by pairs of launches"
+    ]

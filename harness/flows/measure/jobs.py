@@ -18,6 +18,7 @@ from harness.core.device import Device
 from harness.core.measurement import Job
 from harness.core.result import Outcome, Report, Result
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, PreparedReferences, file_key
+from harness.flows.measure.references import is_evaluated
 
 JobsAndFailures = tuple[Mapping[str, Mapping[int, Job]], Sequence[tuple[Assignment, Failure]]]
 """Jobs by device and by number of the benchmark, and the assignments that cannot be measured."""
@@ -59,7 +60,9 @@ def _with_references(job: Job | Failure, references: PreparedReferences) -> Job 
     if isinstance(job, Failure):
         return job
     prepared = references.get(job.benchmark.digest)
-    return prepared if isinstance(prepared, Failure) else replace(job, references=prepared)
+    if isinstance(prepared, Failure):
+        return prepared if is_evaluated(job.benchmark) else replace(job, unreferenced=prepared.reason)
+    return replace(job, references=prepared)
 
 
 def make_job(assignment: Assignment, builds: Builds, files: Files) -> Job | Failure:

@@ -11,7 +11,7 @@ from harness.core.benchmark import Benchmark, Export, Input
 from harness.core.cached_files import CachedFile
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 from harness.core.evaluation import LayerGaps
-from harness.core.examples import DTYPES, Split
+from harness.core.examples import DTYPES, DataRequest, Split, Stage
 from harness.core.measurement import References
 from harness.core.protocols import Exporter, Framework, Progress
 from harness.core.result import Outcome
@@ -26,6 +26,10 @@ LAYERS: Final = "layers"
 """Kind of a benchmark whose gaps are computed layer by layer too."""
 
 
+_RANDOM: Final = DataRequest(provider="random", count=8)
+"""Examples that prove the same work, where the specification names none: eight tell wrong kernels and weights."""
+
+
 def is_evaluated(benchmark: Benchmark) -> bool:
     """Return whether the outputs of a benchmark are evaluated.
 
@@ -36,12 +40,18 @@ def is_evaluated(benchmark: Benchmark) -> bool:
     return not benchmark.commands and not {ACCURACY, LAYERS}.isdisjoint(benchmark.kinds)
 
 
+def is_compared(benchmark: Benchmark) -> bool:
+    """Return whether the outputs of a benchmark are compared with its references, for whatever reason."""
+    return is_evaluated(benchmark) or benchmark.same_work is not None
+
+
 def prepare_references(
     plan: Plan, files: Files, settings: Settings, progress: Progress, kept_outputs: Path | None = None
 ) -> PreparedReferences:
-    """Make the examples of every benchmark whose outputs are evaluated, and what they are compared with.
+    """Make the examples of every benchmark whose outputs are compared, and what they are compared with.
 
-    They are made once and kept in the cache. A failure concerns the benchmarks that need it, and no other.
+    They are made once and kept in the cache. A failure concerns the benchmarks that need it, and no other; one that was
+    only to prove that it does the same work is measured, and not compared.
 
     Args:
         plan: What to measure where.
@@ -52,13 +62,14 @@ def prepare_references(
     """
     prepared: dict[str, References | Failure] = {}
     for benchmark in plan.benchmarks:
-        if is_evaluated(benchmark) and benchmark.digest not in prepared:
+        if is_compared(benchmark) and benchmark.digest not in prepared:
             framework = plan.frameworks[benchmark.framework]
             try:
                 references = _prepare(_with_inputs(benchmark, files), framework, settings, progress)
                 prepared[benchmark.digest] = replace(references, kept_outputs=kept_outputs)
             except (BenchmarkFailed, EnvironmentProblem) as error:
-                progress.warn(f"✗ {benchmark.title}: {error.message}")
+                mark = "✗" if is_evaluated(benchmark) else "! not compared:"
+                progress.warn(f"{mark} {benchmark.title}: {error.message}")
                 is_environment = isinstance(error, EnvironmentProblem)
                 prepared[benchmark.digest] = Failure(
                     Outcome.FAILED, error.message, error.hint, is_environment_problem=is_environment
@@ -73,6 +84,13 @@ def _prepare(benchmark: Benchmark, framework: Framework, settings: Settings, pro
         BenchmarkFailed: Its outputs cannot be evaluated.
         EnvironmentProblem: A package is missing, or the cache cannot be written.
     """
+    if benchmark.same_work is not None and not is_evaluated(benchmark):
+        if benchmark.commands or benchmark.app is not None:
+            raise BenchmarkFailed(
+                f"{benchmark.title}: it has commands of its own, which execute no examples",
+                hint="leave out `commands`: the framework knows its runner",
+            )
+        benchmark = benchmark.model_copy(update={"data": benchmark.data or _RANDOM})
     if benchmark.data is None:
         raise BenchmarkFailed(
             f"{benchmark.title}: it asks for `{ACCURACY}`, and has no `data` to evaluate with",
@@ -92,7 +110,13 @@ def _prepare(benchmark: Benchmark, framework: Framework, settings: Settings, pro
         calibration = CalibrationExamples(settings).prepare(export, progress)
     cache, digest = ReferenceCache(settings.model_cache), read_manifest(examples).digest
     stages = cache.fetch(
-        export, framework, examples=examples, examples_digest=digest, calibration=calibration, progress=progress
+        export,
+        framework,
+        examples=examples,
+        examples_digest=digest,
+        calibration=calibration,
+        progress=progress,
+        only=tuple(Stage) if is_evaluated(benchmark) else (Stage.EAGER,),
     )
     gaps = LayerGaps()
     if LAYERS in benchmark.kinds:

@@ -22,6 +22,7 @@ from harness.flows.measure.jobs import mark_regressed, report_failure, report_me
 from harness.flows.measure.kinds import compute_figures
 from harness.flows.measure.plan import Failure, Plan
 from harness.flows.measure.queues import WorkQueue
+from harness.flows.measure.references import is_evaluated
 from harness.flows.measure.reporting import Reporting
 from harness.running.measure import measure
 from harness.shell import Interrupted, pause
@@ -110,8 +111,10 @@ class Worker:
                     job, session, framework, scratch=scratch, clock=time.time, progress=self._progress
                 )
                 measurement = compute_figures(job, measurement, scratch)
-                if job.references is not None:
+                if job.references is not None and is_evaluated(job.benchmark):
                     measurement = self._evaluate(measurement, job, session, scratch)
+                if job.benchmark.same_work is not None:
+                    measurement = self._prove_same_work(measurement, job, session, scratch)
             result = build_result(
                 job, session.device, measurement, run_type=self._settings.run_type, meta=report_meta(self._settings)
             )
@@ -142,6 +145,13 @@ class Worker:
         if not (result.ok and job.benchmark.has_operators and isinstance(framework, OperatorIdentification)):
             return result
         return result.model_copy(update={"operators": tuple(framework.identify_operators(result.metrics, job.files))})
+
+    def _prove_same_work(self, measurement: Measurement, job: Job, session: Session, scratch: Path) -> Measurement:
+        """Add whether it computes the same as its reference, from outputs that are taken after its latency."""
+        from harness.flows.measure.same_work import add_same_work  # noqa: PLC0415 - NumPy, which only this needs
+
+        framework = self._plan.frameworks[job.benchmark.framework]
+        return add_same_work(measurement, job, session, framework, scratch=scratch, progress=self._progress)
 
     def _evaluate(self, measurement: Measurement, job: Job, session: Session, scratch: Path) -> Measurement:
         """Add the evaluation of the outputs, which are taken when the latency has been measured."""
