@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -51,6 +51,7 @@ class FileExporter:
         product: What a file is called: "a program".
         companions: Suffixes of files that the process writes beside the file and its report.
         extras: Extra that brings a package, where it is not that of `frameworks.packages.EXTRAS`.
+        variables: Further variables of the process.
     """
 
     framework: str
@@ -60,6 +61,7 @@ class FileExporter:
     product: str = "a model file"
     companions: tuple[str, ...] = ()
     extras: Mapping[str, str] | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def recipes(self) -> Catalogue:
@@ -127,9 +129,9 @@ class FileExporter:
                 request = staging / "request.json"
                 request.write_text(export.model_dump_json(indent=2), encoding="utf-8")
                 program = staging / destination.name
-                completed = shell.run(
-                    child_command(self.process, request, program, *examples), on_line=progress_parser(progress)
-                )
+                command = child_command(self.process, request, program, *examples)
+                command = replace(command, env={**command.env, **self.variables})
+                completed = shell.run(command, on_line=progress_parser(progress))
                 if not completed.ok or not program.is_file():
                     purpose = f"export `{export.definition}` by `{export.recipe}`"
                     raise explain_failure(purpose, self.product, completed, beside(destination, LOG))
