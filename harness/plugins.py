@@ -25,6 +25,7 @@ _GROUPS = {
     "reporter": "edge_harness.reporters",
     "source": "edge_harness.sources",
     "data provider": "edge_harness.data",
+    "model definition": "edge_harness.definitions",
     "alarm reporter": "edge_harness.alarm_reporters",
     "alarm channel": "edge_harness.alarm_channels",
     "format": "edge_harness.foreign_formats",
@@ -43,7 +44,7 @@ def installed_names(kind: str) -> tuple[str, ...]:
 
 
 def names_of_framework(framework: str, kind: str) -> tuple[str, ...]:
-    """Return the names of what is installed for one framework, such as its export `recipes` or `definitions`."""
+    """Return the names of what is installed for one framework, such as its export `recipes`."""
     return tuple(sorted({entry.name for entry in find_entry_points(f"edge_harness.{framework}.{kind}")}))
 
 

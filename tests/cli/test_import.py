@@ -140,7 +140,7 @@ def test_entries_that_cannot_be_understood_are_named(
     file.write_text((SAMPLES / "llama_bench.jsonl").read_text() + '{"n_prompt": 1}\n{"cut off', encoding="utf-8")
     assert run(file) == 4
     told = capsys.readouterr().err
-    assert "bench.jsonl, line 3: `model_filename`: Field required" in told
+    assert "bench.jsonl, line 3: `n_gen`: Field required" in told
     assert "bench.jsonl, line 4: not JSON" in told
     assert len(_results(tree)) == 2
 

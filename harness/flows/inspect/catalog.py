@@ -23,6 +23,7 @@ from harness.presentation.documents import DOCUMENT_VERSION
 from harness.specification.load import load
 
 _PLUG_INS: Final = {
+    "definitions": "model definition",
     "frameworks": "framework",
     "platforms": "platform",
     "reporters": "reporter",
@@ -32,9 +33,15 @@ _PLUG_INS: Final = {
     "formats": "format",
 }
 """Sections of plug-ins, and the kinds of plug-ins in them."""
-_OF_FRAMEWORKS: Final = ("definitions", "recipes")
-"""Sections of what frameworks look for themselves: models that can be exported, and how."""
-SECTIONS: Final = (MODELS, LISTS, *_OF_FRAMEWORKS, *_PLUG_INS)
+_OF_FRAMEWORKS: Final = ("recipes",)
+"""Sections of what frameworks look for themselves: how models can be exported."""
+SECTIONS: Final = (
+    MODELS,
+    LISTS,
+    "definitions",
+    *_OF_FRAMEWORKS,
+    *(name for name in _PLUG_INS if name != "definitions"),
+)
 _PURPOSES: Final = {
     MODELS: "harness NAME",
     LISTS: "lists of models: harness NAME",
