@@ -32,7 +32,7 @@ def compose(benchmark: Benchmark, files: Mapping[str, str]) -> Command:
         require_program(benchmark, files, "llama-bench"),
         *("-m", files[_model_key(benchmark)]),
         *("-o", "jsonl"),
-        *compose_options(benchmark.title, benchmark.backend_options),
+        *compose_options(benchmark.backend_options),
         *_repetitions(benchmark),
         *(() if benchmark.threads is None else ("-t", str(benchmark.threads))),
         *split_arguments(benchmark, files),

@@ -7,19 +7,23 @@ from collections.abc import Mapping, Sequence
 from frameworks.given_programs import GivenPrograms, find_build
 from frameworks.llama_cpp import command_line
 from frameworks.llama_cpp.bench_output import parse_bench
+from frameworks.llama_cpp.options import compose_options
 from frameworks.llama_cpp.timings import parse_timings
 from frameworks.observations.converters import Parsed, join_outputs, parse_files, parse_step
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.device import Device
+from harness.core.errors import BenchmarkUnsupported
 from harness.core.protocols import Progress
 
 PROGRAM = "llama-bench"
 
 
 class LlamaCpp(GivenPrograms):
-    """Framework plug-in: implements `Framework`, `StepParser` and `OptionReader` of `harness.core.protocols`.
+    """Framework plug-in.
+
+    Implements `Framework`, `StepParser`, `OptionReader` and `BackendOptionChecking` of `harness.core.protocols`.
 
     Args:
         programs: Programs given by path, by placeholder; `program` is llama-bench, or what `commands` start.
@@ -34,6 +38,15 @@ class LlamaCpp(GivenPrograms):
             BuildFailed: A program is missing or cannot be read.
         """
         return find_build(self._programs, device, PROGRAM)
+
+    def check_backend_options(self, benchmark: Benchmark) -> None:
+        """Check the options that a benchmark names."""
+        if benchmark.commands and benchmark.backend_options:
+            names = ", ".join(f"`{name}`" for name in benchmark.backend_options)
+            raise BenchmarkUnsupported(
+                f"`backend_options`: commands of their own do not get {names}", hint="write them into the commands"
+            )
+        compose_options(benchmark.backend_options)
 
     def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:  # noqa: ARG002 - the seam's
         """Compose the command line of llama-bench."""

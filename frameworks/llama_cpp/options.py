@@ -49,11 +49,10 @@ OPTIONS: Final[Mapping[str, BenchOption]] = {
 """Defaults that are passed are llama-bench's own: a later version may have others."""
 
 
-def compose_options(title: str, options: Mapping[str, Scalar]) -> list[str]:
+def compose_options(options: Mapping[str, Scalar]) -> list[str]:
     """Return the words of a benchmark's options.
 
     Args:
-        title: Name of the benchmark, for messages.
         options: Its options by name.
 
     Raises:
@@ -61,10 +60,10 @@ def compose_options(title: str, options: Mapping[str, Scalar]) -> list[str]:
     """
     for name in options:
         if name not in OPTIONS:
-            known = f"options of llama_cpp: {', '.join(OPTIONS)}"
+            known = f"llama_cpp has {', '.join(OPTIONS)}"
             similar = suggest(name, OPTIONS)
             raise BenchmarkUnsupported(
-                f"{title}: llama_cpp has no option `{name}`", hint=f"{similar} ({known})" if similar else known
+                f"`backend_options`: llama_cpp has no option `{name}`", hint=f"{similar} {known}" if similar else known
             )
     values: dict[str, str] = {}
     for name, option in OPTIONS.items():
@@ -73,13 +72,13 @@ def compose_options(title: str, options: Mapping[str, Scalar]) -> list[str]:
             continue
         if not option.pattern.fullmatch(value):
             raise BenchmarkUnsupported(
-                f"{title}: option `{name}` cannot be {value[:80]!r}", hint=f"`{name}` is {option.form}"
+                f"`backend_options.{name}` cannot be {value[:80]!r}", hint=f"`{name}` is {option.form}"
             )
         values[name] = value
     if int(values["prompt"]) == int(values["generate"]) == 0:
         raise BenchmarkUnsupported(
-            f"{title}: neither a prompt nor a generation is asked for",
-            hint="give `prompt` or `generate` a number of tokens in `backend_options`",
+            "`backend_options`: neither a prompt nor a generation is asked for",
+            hint="give `prompt` or `generate` a number of tokens",
         )
     return [word for name, value in values.items() for word in (OPTIONS[name].flag, value)]
 

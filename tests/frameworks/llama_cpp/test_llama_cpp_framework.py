@@ -103,6 +103,18 @@ def test_unknown_options_are_refused_with_the_nearest() -> None:
     assert caught.value.hint.startswith("did you mean `prompt`?")
 
 
+def test_options_are_checked_before_anything_is_built() -> None:
+    framework = llama_cpp.create(Settings())
+    framework.check_backend_options(benchmark_of("llama_cpp", MODEL, backend_options={"prompt": 3}))
+    for options in ({"poll": "x"}, {"prompt": -1}, {"prompt": 1.5}, {"generate": 0, "prompt": 0}, {"": 1}):
+        with pytest.raises(BenchmarkUnsupported, match="backend_options"):
+            framework.check_backend_options(benchmark_of("llama_cpp", MODEL, backend_options=options))
+    with pytest.raises(BenchmarkUnsupported, match="do not get `prompt`"):
+        framework.check_backend_options(
+            benchmark_of("llama_cpp", MODEL, commands=("{program}",), backend_options={"prompt": 3})
+        )
+
+
 def test_without_a_program_the_remedy_is_named() -> None:
     with pytest.raises(BenchmarkFailed, match="there is no llama-bench"):
         llama_cpp.create(Settings()).command(benchmark_of("llama_cpp", MODEL), Build(source="x", commit="1"), {})
