@@ -153,6 +153,18 @@ class Engine(Protocol):
 
 
 @runtime_checkable
+class ImportsRuntime(Protocol):
+    """An engine that imports its runtime before anything is timed: that takes longer than to load most models."""
+
+    def import_runtime(self, request: LoadRequest) -> None:
+        """Import it, as far as this request needs it. The model is not touched.
+
+        Raises:
+            RunnerFailure: It cannot be imported.
+        """
+
+
+@runtime_checkable
 class TimesOperators(Protocol):
     """A loaded model whose runtime times each operator, where `LoadRequest.operators` asked for it."""
 

@@ -8,10 +8,18 @@ import io
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from frameworks.python_runner.arguments import Arguments, parse_arguments
-from frameworks.python_runner.engine import Engine, LoadedModel, LoadRequest, Output, TimesOperators
+from frameworks.python_runner.engine import (
+    Engine,
+    ImportsRuntime,
+    LoadedModel,
+    LoadRequest,
+    Output,
+    TimesOperators,
+)
 from frameworks.python_runner.examples import run_examples
 from frameworks.python_runner.failure import ExitStatus, RunnerFailure
 from frameworks.python_runner.lines import ColdLoad, Run, example_lines, observer_lines
@@ -71,6 +79,8 @@ class Runner:
             RunnerFailure: The model cannot be measured.
         """
         arguments = self._arguments
+        if isinstance(self._engine, ImportsRuntime):
+            self._engine.import_runtime(self._make_request())
         before = memory_bytes("VmRSS")
         phases = Phases(is_recording=arguments.phases)
         unavailable = self._drop_files() if arguments.cold else None
@@ -113,29 +123,30 @@ class Runner:
         )
 
     def _load(self, phases: Phases) -> LoadedModel:
-        arguments = self._arguments
-        check_file(arguments.model, ExitStatus.NOT_LOADED)
+        check_file(self._arguments.model, ExitStatus.NOT_LOADED)
 
         def end_program_load() -> None:
             self._program_loaded = time.perf_counter_ns()
             phases.end("program_load", "program_load")
 
-        request = LoadRequest(
-            model=arguments.model,
-            method=arguments.method,
-            threads=arguments.threads,
-            options=arguments.options,
-            operators=arguments.operators,
-            program_loaded=end_program_load,
-            log=self._log,
-        )
         try:
-            model = self._engine.load(request)
+            model = self._engine.load(replace(self._make_request(), program_loaded=end_program_load))
         except MemoryError as error:
             raise RunnerFailure(ExitStatus.OUT_OF_MEMORY, f"out of memory: {error}") from error
         if not self._program_loaded:
             end_program_load()
         return model
+
+    def _make_request(self) -> LoadRequest:
+        arguments = self._arguments
+        return LoadRequest(
+            model=arguments.model,
+            method=arguments.method,
+            threads=arguments.threads,
+            options=arguments.options,
+            operators=arguments.operators,
+            log=self._log,
+        )
 
     def _drop_files(self) -> str | None:
         """Drop the model from the page cache, and return why it is still there; None where it is not."""

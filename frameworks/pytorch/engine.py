@@ -103,6 +103,15 @@ class PyTorchModule:
 class PyTorchEngine:
     """PyTorch."""
 
+    def import_runtime(self, request: LoadRequest) -> None:
+        """Import torch; a file that is none of its own is told first, which takes no second.
+
+        Raises:
+            RunnerFailure: The file cannot be loaded.
+        """
+        _open_archive(request.model)
+        import torch  # noqa: F401, PLC0415 - late, so that wrong files fail fast
+
     def load(self, request: LoadRequest) -> PyTorchModule:
         """Load a module in any of the forms that the recipes write.
 

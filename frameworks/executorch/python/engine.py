@@ -102,6 +102,14 @@ class ExecuTorchProgram:
 class ExecuTorchEngine:
     """ExecuTorch's Python extension."""
 
+    def import_runtime(self, request: LoadRequest) -> None:  # noqa: ARG002 - an engine's
+        """Import the extension, and torch, which it needs.
+
+        Raises:
+            RunnerFailure: It cannot be imported.
+        """
+        load_runtime()
+
     def load(self, request: LoadRequest) -> ExecuTorchProgram:
         """Load program and method.
 

@@ -6,6 +6,7 @@ import ctypes
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from ctypes import byref, c_size_t, c_void_p
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,6 +25,16 @@ _FORCE_F16 = 4
 
 _SIGNATURE = 0
 """The first signature is executed."""
+
+
+@cache
+def load_library() -> c_api.Library:
+    """Return LiteRT's library, loaded once.
+
+    Raises:
+        RunnerFailure: It cannot be loaded.
+    """
+    return c_api.Library()
 
 
 class _Port(NamedTuple):
@@ -49,7 +60,7 @@ class CompiledModel:
 
     def __init__(self, request: LoadRequest, options: Options) -> None:
         self._options = options
-        self._library = c_api.Library()
+        self._library = load_library()
         self.threads = request.threads or 1
         self._executions: list[dict[str, tuple[str, float]]] = []
         self._profiler: c_void_p | None = None

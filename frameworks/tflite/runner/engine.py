@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -40,6 +40,14 @@ class Options:
 class LiteRtEngine:
     """Engine of LiteRT."""
 
+    def import_runtime(self, request: LoadRequest) -> None:
+        """Import the interpreter, or load the library for compiled models.
+
+        Raises:
+            RunnerFailure: An option is unknown or cannot be had, or the library cannot be loaded.
+        """
+        self._choose(request, parse_options(request.options))
+
     def load(self, request: LoadRequest) -> LoadedModel:
         """Load a model.
 
@@ -47,18 +55,23 @@ class LiteRtEngine:
             RunnerFailure: It cannot be loaded, or an option is unknown or cannot be had.
         """
         options = parse_options(request.options)
+        return self._choose(request, options)(request, options)
+
+    def _choose(self, request: LoadRequest, options: Options) -> Callable[[LoadRequest, Options], LoadedModel]:
+        """Import and return the class that loads the model."""
         wants_compiled = options.api == "compiled_model" or options.precision == "f16"
         has_compiled = metadata.version("ai-edge-litert").startswith(COMPILED_VERSIONS)
         if wants_compiled and not has_compiled:
             sentence = f"half precision and compiled models need ai-edge-litert {COMPILED_VERSIONS}x"
             raise RunnerFailure(ExitStatus.NOT_LOADED, f"{sentence}, not {metadata.version('ai-edge-litert')}")
         if wants_compiled or (request.operators and has_compiled):
-            from frameworks.tflite.runner.compiled import CompiledModel  # noqa: PLC0415 - loads its library
+            from frameworks.tflite.runner.compiled import CompiledModel, load_library  # noqa: PLC0415 - what is used
 
-            return CompiledModel(request, options)
+            load_library()
+            return CompiledModel
         from frameworks.tflite.runner.interpreter import InterpreterModel  # noqa: PLC0415 - loads its library
 
-        return InterpreterModel(request, options)
+        return InterpreterModel
 
     def files(self, model: Path) -> Sequence[Path]:
         """Return the model, which is all that is read."""

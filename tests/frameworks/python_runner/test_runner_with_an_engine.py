@@ -195,3 +195,24 @@ def test_a_cold_load_drops_every_file_of_the_model(
     assert main(Runtime(), ["--model", str(model), "--cold"]) == 0
     assert dropped == ["net.bin", "net.weights"]
     assert {"RUN cold_load_time", "RUN cold_first_iteration"} <= observed(capsys.readouterr().out).keys()
+
+
+class Importing(Runtime):
+    """An engine whose runtime takes long to import."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.imported: list[LoadRequest] = []
+
+    def import_runtime(self, request: LoadRequest) -> None:
+        assert not self.loaded
+        self.imported.append(request)
+        time.sleep(0.3)
+
+
+def test_importing_the_runtime_is_no_part_of_loading_a_model(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    engine = Importing()
+    assert main(engine, ["--model", str(model), "--iter", "1", "--option", "level=all"]) == ExitStatus.OK
+    assert [request.options for request in engine.imported] == [{"level": "all"}]
+    (load_time_ns,) = observed(capsys.readouterr().out)["RUN load_time"]
+    assert int(load_time_ns) < 0.3e9
