@@ -67,12 +67,12 @@ def planned(settings: Settings, to: Console | None = None) -> str:
 
 
 def test_a_missing_framework_is_reported_once_at_the_key_that_names_it(write: Write) -> None:
-    settings = write({"framework": "caffe2"}, COMMAND, COMMAND)
+    settings = write({"framework": "mxnet"}, COMMAND, COMMAND)
     (problem,) = find_problems(load_benchmarks(settings), settings)
     assert (problem.file.name, problem.pointer, problem.message) == (
         "spec.json",
         "/model/framework",
-        "no framework `caffe2`",
+        "no framework `mxnet`",
     )
     assert "--framework generic runs commands" in (problem.hint or "")
     assert "executorch" in (problem.hint or "")

@@ -81,11 +81,11 @@ def test_a_folder_of_valid_specifications_is_no_failure(tmp_path: Path) -> None:
 
 def test_a_framework_that_is_not_installed_is_a_reason(tmp_path: Path) -> None:
     write(tmp_path, "a.json")
-    text = (tmp_path / "a.json").read_text().replace('"format": "f"', '"format": "f", "framework": "caffe2"')
+    text = (tmp_path / "a.json").read_text().replace('"format": "f"', '"format": "f", "framework": "mxnet"')
     (tmp_path / "a.json").write_text(text)
     code, lines = summarised(tmp_path)
     assert code is ExitCode.USAGE
-    assert lines[1] == "refused    1  no framework `caffe2`"
+    assert lines[1] == "refused    1  no framework `mxnet`"
 
 
 def test_a_folder_without_specifications_is_an_error(tmp_path: Path) -> None:
