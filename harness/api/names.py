@@ -230,6 +230,9 @@ class _Options(TypedDict, total=False):
     runner: Literal["auto", "native", "python"]
     """Kind of runner; `auto` is native where a compiler is there."""
 
+    tflite_converter: AnyPath
+    """Python interpreter of an environment with litert-torch; by default it is installed in the cache."""
+
     config_dir: AnyPath
     """Folder of the saved defaults."""
 

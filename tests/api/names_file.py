@@ -17,6 +17,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints
 
 from frameworks.executorch.options import ExecuTorchOptions
+from frameworks.tflite.options import TfliteOptions
 from harness.api import keywords
 from harness.config import flags
 from harness.config.flags import CompareFlags
@@ -61,7 +62,7 @@ def current() -> str:
     """The file as the options say."""
     options = [
         option
-        for owner in (Settings, PhoneOptions, AndroidOptions, IosOptions, ExecuTorchOptions)
+        for owner in (Settings, PhoneOptions, AndroidOptions, IosOptions, ExecuTorchOptions, TfliteOptions)
         for option in declared_options(owner)
     ]
     entries = [_option(option) for option in options if option.name not in keywords.NO_KEYWORDS]
