@@ -41,6 +41,14 @@ MakeNotes = Callable[[Sequence[Observation], Benchmark], Sequence[Note]]
 """Returns notes of a framework on the observations of a launch."""
 
 
+ComposeTool = Callable[[Benchmark, Build, Mapping[str, str]], Command | None]
+"""Composes the command line of a framework's own tool, where the build is that; None where it is our runner."""
+
+
+def _compose_nothing(benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command | None:  # noqa: ARG001 - a ComposeTool
+    return None
+
+
 def _read_nothing(completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:  # noqa: ARG001 - a ReadOutput
     return (), ()
 
@@ -63,6 +71,7 @@ class PythonFrameworkParts:
         extras: Extra that brings a package, where it is not that of `frameworks.packages.EXTRAS`.
         read_output: Reads what its own tools print.
         make_notes: Notes on a launch beside those of every framework.
+        compose_tool: Starts its own tool, where the user gave that and the test has no commands.
     """
 
     name: str
@@ -74,6 +83,7 @@ class PythonFrameworkParts:
     extras: Mapping[str, str] = field(default_factory=dict)
     read_output: ReadOutput = _read_nothing
     make_notes: MakeNotes = _note_nothing
+    compose_tool: ComposeTool = _compose_nothing
 
 
 class PythonFramework:
@@ -107,10 +117,11 @@ class PythonFramework:
         parts = self._parts
         return python_build(self._settings.cache_dir, parts.engine, parts.sources, parts.runtime, extras=parts.extras)
 
-    def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:  # noqa: ARG002 - the seam's
-        """Compose the command line of our runner."""
+    def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
+        """Compose the command line of our runner, or of the framework's own tool."""
         self.check_backend_options(benchmark)
-        return command_line.compose(benchmark, files, words=option_words(benchmark))
+        tool = self._parts.compose_tool(benchmark, build, files)
+        return tool or command_line.compose(benchmark, files, words=option_words(benchmark))
 
     def interleaved_command(self, command: Command) -> Command:
         """Return the command that starts the same runner interleaved."""

@@ -1,7 +1,7 @@
 """LiteRT, which was TensorFlow Lite: its runner, its tools and its exporter.
 
 framework.py        the plug-in                                     options.py      its options
-logs.py             which of its tools printed an output
+logs.py             which of its tools printed an output            tool_command.py that of benchmark_model
 benchmark_model.py  the log of `benchmark_model`                    operator_tables.py   the tables in that log
 litert_benchmark.py results of `litert-benchmark`
 runner/             the engine, in the launched process

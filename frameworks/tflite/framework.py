@@ -14,6 +14,7 @@ from frameworks.tflite.logs import read_output
 from frameworks.tflite.options import TfliteOptions
 from frameworks.tflite.required import EXTRAS, RUNNER
 from frameworks.tflite.runner.options import CHOICES
+from frameworks.tflite.tool_command import compose_tool
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
 from harness.core.metric import Observation
@@ -42,6 +43,7 @@ def make_framework(settings: Settings) -> PythonFramework:
         extras=EXTRAS,
         read_output=read_output,
         make_notes=lambda observations, benchmark: tuple(note_launch(observations, benchmark)),
+        compose_tool=compose_tool,
     )
     return PythonFramework(parts, settings)
 
@@ -50,7 +52,8 @@ def note_launch(observations: Sequence[Observation], benchmark: Benchmark) -> It
     """Yield notes on a launch: that the delegate took nothing, although it was to."""
     wanted = benchmark.backend_options.get("delegate", CHOICES["delegate"][0])
     used = find_observation(observations, "RUN delegate")
-    if not benchmark.commands and used is not None and used.info != wanted:
+    is_runner = find_observation(observations, "RUN api") is not None
+    if is_runner and used is not None and used.info != wanted:
         yield Note(
             code="delegate",
             message=f"the delegate `{wanted}` took no operator of the model: LiteRT's own kernels computed it",

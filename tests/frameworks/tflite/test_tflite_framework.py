@@ -13,7 +13,7 @@ from frameworks import tflite
 from frameworks.python_framework import PythonFramework
 from frameworks.tflite.options import TfliteOptions
 from harness.config.settings import Settings
-from harness.core.benchmark import Benchmark, Export, OutputFile
+from harness.core.benchmark import Benchmark, Export, Input, OutputFile
 from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem, ExportFailed
@@ -153,3 +153,36 @@ def test_interpreter_without_the_converter_is_refused(python: str, reason: str) 
     with pytest.raises(EnvironmentProblem, match=reason) as problem:
         tflite.create(settings).fingerprint(Export(definition="add", recipe="fp32"))
     assert "--tflite-converter" in str(problem.value.hint)
+
+
+@pytest.fixture
+def tool(tmp_path: Path) -> Build:
+    """Build of a program with the flags of `benchmark_model`."""
+    program = tmp_path / "benchmark_model"
+    program.write_bytes(b"\x7fELF\0warmup_runs\0input_layer_shape\0")
+    return Build(source="prebuilt", commit="1", programs={"program": program})
+
+
+FILES = {**MODEL, "program": "/d/benchmark_model"}
+
+
+def test_benchmark_model_is_started_with_its_own_flags(tool: Build) -> None:
+    inputs = (Input(name="a", shape=(1, 224, 224, 3)), Input(name="b", shape=(2,)))
+    benchmark = typed(inputs=inputs, operators=True, backend_options={"delegate": "none", "precision": "f32"})
+    assert make().command(benchmark, tool, FILES).argv == (
+        "/d/benchmark_model",
+        "--graph=/d/net.tflite",
+        "--warmup_runs=2",
+        "--num_runs=5",
+        "--input_layer=a,b",
+        "--input_layer_shape=1,224,224,3:2",
+        "--num_threads=1",
+        "--enable_op_profiling=true",
+        "--use_xnnpack=false",
+    )
+
+
+@pytest.mark.parametrize("change", [{"cold": True}, {"phases": True}, {"backend_options": {"layout": "nhwc"}}])
+def test_what_benchmark_model_cannot_do_is_refused(tool: Build, change: dict[str, object]) -> None:
+    with pytest.raises(BenchmarkUnsupported, match="benchmark_model has no"):
+        make().command(typed(**change), tool, FILES)
