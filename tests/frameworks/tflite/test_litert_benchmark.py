@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frameworks.tflite.litert_benchmark import is_json, is_text, parse_json, parse_text
+from harness import shell
+from harness.core.command import Command
 
 RECORDED = Path(__file__).parent / "recorded"
 TEXT = (RECORDED / "litert_benchmark.txt").read_text()
@@ -70,3 +73,20 @@ def test_cut_text_is_noted() -> None:
 def test_nothing_makes_it_raise(text: str) -> None:
     parse_text(text)
     parse_json(text)
+
+
+@pytest.mark.slow
+def test_the_real_tool_is_read(litert: None, tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    module = "ai_edge_litert.tools.benchmark_litert_model"
+    arguments = ("--model", str(RECORDED / "conv.tflite"), "--num_runs=7", "--warmup_runs=2", f"--result_json={result}")
+    completed = shell.run(Command((sys.executable, "-m", module, *arguments), timeout_s=120))
+    assert completed.ok, completed.describe()
+    from_text, notes = parse_text(completed.stderr + completed.stdout)
+    assert not notes
+    assert (from_text, notes) == parse_json(result.read_text())
+    found = {observation.name: observation for observation in from_text}
+    latency = found["NET latency"].summary
+    assert latency is not None
+    assert latency["n"] == 7
+    assert found["RUN fully_accelerated"].info == "true"
