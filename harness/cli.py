@@ -37,6 +37,10 @@ _COMMANDS: Final = {
         "measuring",
         "Compare a treatment with a control: two commits, releases or programs. Exit code 1 means a regression.",
     ),
+    "rank": (
+        "ranking",
+        "Rank frameworks and backends that do the same work, by pairs of launches: faster only where pairs say so.",
+    ),
     "watch": (
         "measuring",
         (

@@ -30,6 +30,11 @@ OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("harness compare mv2 --repo-dir executorch --control main --treatment my-branch", "two commits"),
         ("harness compare my.json --control-program old --treatment-program new", "two programs"),
     ),
+    "rank": (
+        ("harness rank mobilenets", "three models on every framework"),
+        ("harness rank mobilenets --only model:mv2 --reporter html=mv2.html", "one of them, with a page"),
+        ("harness rank my.json --margin 0.05 --seconds 600", "coarser, and at most ten minutes"),
+    ),
     "watch": (
         ("harness watch nightly --repo-dir executorch --branch main", "compare what is new, and exit"),
         ("harness watch nightly --repo-dir executorch --interval 3600", "poll every hour"),

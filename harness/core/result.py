@@ -22,6 +22,7 @@ from harness.core.note import Note
 from harness.core.origin import Origin
 from harness.core.outcome import Outcome as Outcome  # noqa: PLC0414 - plug-ins import it from here, too
 from harness.core.program_graph import OperatorIdentity
+from harness.core.ranking import Rank
 from harness.core.reproduction import Reproduction
 from harness.core.same_work import SameWork
 from harness.core.scalars import Scalar
@@ -182,6 +183,7 @@ class Result(Value):
         control_launches: The control's launches then.
         evaluation: What lowering and quantisation did to the outputs; null where that was not evaluated.
         same_work: Whether it computes the same as its reference; null where nobody asked for that.
+        rank: Its place among those that do the same work, from pairs of launches; null where it was not ranked.
         notes: Notes for a reader of the numbers.
         meta: Free values of specification lists and command line.
         operators: What each timed operator is in the model's graph, in their order; empty where that is not known.
@@ -210,6 +212,7 @@ class Result(Value):
     control_launches: tuple[Launch, ...] = ()
     evaluation: Evaluation | None = None
     same_work: SameWork | None = None
+    rank: Rank | None = None
     notes: tuple[Note, ...] = ()
     meta: dict[str, JsonValue] = {}
     operators: tuple[OperatorIdentity, ...] = ()

@@ -48,8 +48,8 @@ def group_rivals(results: Iterable[Result]) -> list[list[Result]]:
 
 
 def may_be_ranked(result: Result) -> bool:
-    """Return whether nothing is known against its doing the same work as others."""
-    return result.same_work is None or result.same_work.is_same
+    """Return whether nothing is known against its doing the same work as others, and pairs have not ranked it."""
+    return result.rank is None and (result.same_work is None or result.same_work.is_same)
 
 
 def has_several_frameworks(results: Iterable[Result]) -> bool:

@@ -9,7 +9,9 @@ from harness.core.build import BuildInfo
 from harness.core.cached_files import CachedFile
 from harness.core.device import Device
 from harness.core.program_graph import OperatorIdentity
+from harness.core.ranking import Rank
 from harness.core.result import Outcome, Result
+from harness.core.same_work import SameWork
 from harness.core.scalars import Scalar
 from harness.core.self_check import SelfCheck
 from harness.core.values import Value
@@ -282,6 +284,52 @@ class SelfCheckDocument(Document):
     """
 
     self_checks: tuple[SelfCheck, ...]
+
+
+class RankedProgram(Value):
+    """One program of a ranking.
+
+    Attributes:
+        uid: Identifier of its result.
+        model: Model name.
+        identifier: The benchmark's name within the model.
+        framework: Framework plug-in.
+        backend: Name of the backend, or the recipe of its export; empty if unknown.
+        device: Identity of the device.
+        outcome: How it ended.
+        metric: Name of the metric; empty where nothing was measured.
+        unit: Its unit.
+        median: Its median over all launches.
+        low: Lower end of the 95 % interval of the median over the launches.
+        high: Upper end.
+        rank: Its rank, with the ratio to the fastest, or why it has none.
+        same_work: Its outputs against those of the eager model; null where they were not looked at.
+    """
+
+    uid: str
+    model: str
+    identifier: str
+    framework: str
+    backend: str
+    device: str
+    outcome: Outcome
+    metric: str = ""
+    unit: str = ""
+    median: float | None = None
+    low: float | None = None
+    high: float | None = None
+    rank: Rank
+    same_work: SameWork | None = None
+
+
+class RankingDocument(Document):
+    """`harness rank --json`: the programs of every ranking, in the order of their ranks; others follow.
+
+    Attributes:
+        programs: The programs.
+    """
+
+    programs: tuple[RankedProgram, ...]
 
 
 class ExportedFile(Value):

@@ -19,6 +19,7 @@ from harness.presentation.numbers import (
     format_spread,
 )
 from harness.presentation.processors import describe_processor
+from harness.presentation.ranks import format_rank, format_ratio, format_ratio_interval
 from harness.presentation.remarks import choose_mark
 from harness.presentation.speeds import find_fastest
 from harness.presentation.tables import Column, make_cells
@@ -29,6 +30,7 @@ _AT_MOST: Final = 20
 
 _MEANINGS: Final = {
     "±": "95 % interval of the median over the launches of this run",
+    "to the fastest": "how many times as long as the fastest, from pairs of launches of the same round",
     "outputs": "largest difference from the eager model of the same weights, relative to its largest magnitude",
     "speed": "times as fast as the first with the same work",
     "MAD": "median absolute deviation",
@@ -78,15 +80,19 @@ def build_overview(results: Sequence[Result]) -> list[Column]:
     ]
     return [
         Column("", [choose_mark(result) for result in results]),
+        Column("rank", list(map(format_rank, results)), right=True),
         Column("model", of_result(lambda result: result.benchmark.model), distinguishing=True),
         Column("benchmark", of_result(lambda result: result.benchmark.identifier)),
         Column("device", of_result(_describe_device), distinguishing=True),
+        Column("framework", of_result(lambda result: result.benchmark.framework), weight=10, distinguishing=True),
         Column("runner", of_result(_describe_runner), distinguishing=True),
         Column("backend", of_result(lambda result: result.backend), weight=10, distinguishing=True),
         Column("threads", of_result(_format_threads), weight=9, right=True, distinguishing=True),
         Column("metric", [Span(name) for name in metrics], distinguishing=set(metrics) == {LATENCY}),
         Column("median", medians, right=True),
         Column("±", of_main(lambda main: format_precision(main.precision)), right=True),
+        Column("to the fastest", list(map(format_ratio, results)), right=True),
+        Column("95 % interval", of_result(format_ratio_interval), right=True),
         Column("outputs", list(map(describe_outputs, results)), weight=90),
         Column("speed", speeds if len(ratios) > 1 else [Span("")] * len(results), right=True),
         Column("MAD", of_main(format_spread), weight=80, right=True),

@@ -35,6 +35,7 @@ from harness.presentation.measurement_table import build_further_metrics, build_
 from harness.presentation.operators import build_changes_table, build_profile_table, describe_coverage
 from harness.presentation.pareto import describe_compromises
 from harness.presentation.phases import build_phases
+from harness.presentation.ranks import describe_ranks
 from harness.presentation.remarks import list_remarks
 from harness.presentation.speeds import describe_fastest
 from harness.presentation.tables import Column
@@ -213,7 +214,7 @@ def describe_measurements(results: Sequence[Result], *, operators_at_most: int |
         results=results,
         title=format_title(results),
         overview=build_overview(results),
-        fastest=list(describe_fastest(results)),
+        fastest=[*describe_ranks(results), *describe_fastest([result for result in results if result.rank is None])],
         further_metrics=TitledTable("Further metrics", build_further_metrics(results)),
         phases=TitledTable("Memory and load", build_phases(results)),
         operators=TitledTable("Operators", build_profile_table(results, operators_at_most)),

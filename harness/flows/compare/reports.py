@@ -50,7 +50,7 @@ def build_report(run: ComparisonRun, settings: Settings, notes: Sequence[Note] =
             "notes": (
                 *notes,
                 *file_notes(control.files, treatment.files),
-                *_for_comparison(treatment.notes),
+                *trust_paired_noise(treatment.notes),
                 *_of_control(control.notes),
             ),
             **failure,
@@ -104,10 +104,11 @@ def _with_control(metric: Metric, control: Metric | None) -> Metric:
     return metric.model_copy(update={"control": side})
 
 
-def _for_comparison(notes: Sequence[Note]) -> tuple[Note, ...]:
-    """Return the treatment's notes. Pairs and coin model noise: it speaks against no verdict, and needs no remedy.
+def trust_paired_noise(notes: Sequence[Note]) -> tuple[Note, ...]:
+    """Return the notes of launches that were paired.
 
-    Launches are short on purpose, so that it is not worth a note that they ended early.
+    Pairs and coin model noise: it speaks against no verdict, and needs no remedy. Launches are short on purpose, so
+    that it is not worth a note that they ended early.
     """
     kept = (note for note in notes if note.code != "stopped_early")
     modelled = {"trust": True, "hint": None}

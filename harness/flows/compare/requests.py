@@ -188,12 +188,23 @@ def validate_parameters(values: Mapping[str, object]) -> Parameters:
     try:
         return Parameters.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        limits = [f"{_LIMITS[limit]} {value:g}" for limit, value in first.get("ctx", {}).items() if limit in _LIMITS]
-        expected = f"must be {limits[0]}" if limits else first["msg"].lower()
-        hint = "`harness compare --help` explains each parameter"
-        raise UsageError(f"--{_FLAGS.get(name, name)} {first['input']}: {expected}", hint=hint) from error
+        raise explain_parameter(error, _FLAGS, "compare") from error
+
+
+def explain_parameter(error: ValidationError, flag_of: Mapping[str, str], command: str) -> UsageError:
+    """Return the error for the first parameter that is out of range.
+
+    Args:
+        error: What was refused.
+        flag_of: Flags by the names of parameters, where they differ.
+        command: Command that the flags are of.
+    """
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"])
+    limits = [f"{_LIMITS[limit]} {value:g}" for limit, value in first.get("ctx", {}).items() if limit in _LIMITS]
+    expected = f"must be {limits[0]}" if limits else first["msg"].lower()
+    hint = f"`harness {command} --help` explains each parameter"
+    return UsageError(f"--{flag_of.get(name, name)} {first['input']}: {expected}", hint=hint)
 
 
 def describe_commit(request: CompareRequest, settings: Settings, fetcher: SourceFetcher) -> str:

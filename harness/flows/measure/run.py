@@ -17,7 +17,7 @@ from harness.flows.measure.example_sets import open_model_cache
 from harness.flows.measure.fetching import export, fetch_given, files_exit_code
 from harness.flows.measure.given_programs import describe_unused
 from harness.flows.measure.jobs import JobsAndFailures, make_jobs, report_failure
-from harness.flows.measure.plan import Builds, Failure, Plan
+from harness.flows.measure.plan import Builds, Failure, Files, Plan
 from harness.flows.measure.preflight import examine, examine_packages, plan_exit_code
 from harness.flows.measure.queues import DedicatedQueue, SharedQueue
 from harness.flows.measure.references import prepare_references
@@ -51,15 +51,10 @@ def run(
     reproduce = reproduce or partial(reproduce_run, settings=settings, side=side, platform=plan.platform)
     reporting = Reporting(prepare_reporters(settings), progress, listeners, reproduce)
     try:
-        needs_runner = side is installed_runner
-        if needs_runner:
+        if side is installed_runner:
             for sentence in describe_unused(plan.benchmarks, settings.program):
                 progress.warn(f"! {sentence}")
-        plan = examine_packages(plan, open_model_cache(settings), progress, needs_runner=needs_runner)
-        plan = examine(plan, progress, apps=not _is_app_given(plan, settings))
-        given = fetch_given(plan, settings, progress)
-        builds = build(plan.keep_possible(given), settings, progress, side)
-        files = export(plan, given, [builds], settings, progress)
+        plan, builds, files = gather(plan, settings, progress, side)
         references = prepare_references(plan.keep_possible(files), files, settings, progress, kept_outputs)
         jobs = make_jobs(plan, builds, files, references)
         if references and not is_local(plan.platform):
@@ -74,6 +69,20 @@ def run(
         reporting.close()
     progress.say(reporting.summary(settings.local_reporter))
     return reporting.exit_code(plan_exit_code(plan), builds_exit_code(builds), files_exit_code(files), devices)
+
+
+def gather(plan: Plan, settings: Settings, progress: Progress, side: Side) -> tuple[Plan, Builds, Files]:
+    """Gather everything that jobs are made of: examine devices and packages, fetch, build, export.
+
+    Returns:
+        The plan with what stands in the way of its assignments, the runners, and the files.
+    """
+    needs_runner = side is installed_runner
+    plan = examine_packages(plan, open_model_cache(settings), progress, needs_runner=needs_runner)
+    plan = examine(plan, progress, apps=not _is_app_given(plan, settings))
+    given = fetch_given(plan, settings, progress)
+    builds = build(plan.keep_possible(given), settings, progress, side)
+    return plan, builds, export(plan, given, [builds], settings, progress)
 
 
 def build(plan: Plan, settings: Settings, progress: Progress, side: Side) -> Builds:

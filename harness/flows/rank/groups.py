@@ -1,0 +1,66 @@
+"""Groups of benchmarks that are meant to do the same work: each becomes a ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from harness.core.benchmark import FRAMEWORK_AXIS, Benchmark
+from harness.core.errors import UsageError
+
+_SAME_WORK = frozenset({FRAMEWORK_AXIS, "backend", "recipe", "delegate", "runner", "suffix", "precision"})
+"""Axes that leave the work the same, where nothing is exported that says what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankingGroup:
+    """Benchmarks of one ranking.
+
+    Attributes:
+        title: The model, and what tells it from other rankings of the command.
+        benchmarks: Its benchmarks, in the order of the specifications.
+    """
+
+    title: str
+    benchmarks: tuple[Benchmark, ...]
+
+
+def group_benchmarks(benchmarks: Sequence[Benchmark]) -> tuple[RankingGroup, ...]:
+    """Group benchmarks by model, inputs, threads and CPUs, in the order of the specifications.
+
+    Seeds are no part of it: what was exported from other weights is to be shown as other work, beside the rest.
+
+    Raises:
+        UsageError: No group has two benchmarks.
+    """
+    groups: dict[Hashable, list[Benchmark]] = {}
+    for benchmark in benchmarks:
+        groups.setdefault(_describe_work(benchmark), []).append(benchmark)
+    if all(len(members) < 2 for members in groups.values()):
+        raise UsageError(
+            "nothing to rank: no two benchmarks have the same model, inputs, threads and CPUs",
+            hint="name several frameworks or recipes, for example by `include` of a matrix: `harness rank --help`",
+        )
+    names = [members[0].model.name for members in groups.values()]
+    return tuple(
+        RankingGroup(_name(members[0], is_unique=names.count(members[0].model.name) == 1), tuple(members))
+        for members in groups.values()
+    )
+
+
+def _describe_work(benchmark: Benchmark) -> Hashable:
+    inputs = tuple((item.name, item.shape, item.dtype) for item in benchmark.inputs)
+    exports = [file.export for file in benchmark.files if file.export is not None]
+    definitions = tuple((export.definition, tuple(sorted(export.options.items()))) for export in exports)
+    axes = tuple(sorted((name, value) for name, value in benchmark.axes.items() if name not in _SAME_WORK))
+    work = definitions or axes
+    method = benchmark.axes.get("method")
+    return benchmark.model.name, inputs, work, method, benchmark.threads, benchmark.cpus, benchmark.platform
+
+
+def _name(benchmark: Benchmark, *, is_unique: bool) -> str:
+    if is_unique:
+        return benchmark.model.name
+    threads = f", {benchmark.threads} thread{'' if benchmark.threads == 1 else 's'}" if benchmark.threads else ""
+    shapes = ", ".join("x".join(map(str, item.shape)) for item in benchmark.inputs)
+    return f"{benchmark.model.name}{threads}{', ' if shapes else ''}{shapes}"
