@@ -32,7 +32,7 @@ OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
     ),
     "rank": (
         ("harness rank mobilenets", "three models on every framework"),
-        ("harness rank mobilenets --only model:mv2 --reporter html=mv2.html", "one of them, with a page"),
+        ("harness rank mobilenets --only model:mv2_frameworks --reporter html=mv2.html", "one of them, with a page"),
         ("harness rank my.json --margin 0.05 --seconds 600", "coarser, and at most ten minutes"),
     ),
     "watch": (

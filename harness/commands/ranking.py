@@ -51,14 +51,14 @@ def rank(
     for name, value in (("margin", margin), ("tolerance", tolerance)):
         reject_percent(name, value)
     given = {"margin": margin, "alpha": alpha, "tolerance": tolerance, "max_rounds": rounds, "max_seconds": seconds}
-    from harness.flows.inspect import rankings
+    from harness.flows.inspect.rankings import show, validate_parameters
     from harness.flows.rank import rank as flow
 
-    parameters = rankings.validate_parameters({**given, "seed": secrets.randbits(31) if seed is None else seed})
+    parameters = validate_parameters({**given, "seed": secrets.randbits(31) if seed is None else seed})
     if json:
         settings = dataclasses.replace(settings, screen_reporter=False)
     with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
         code, results = flow.rank(settings, parameters, shown)
     if json:
-        rankings.show(results, display.open_console())
+        show(results, display.open_console())
     return code

@@ -78,8 +78,8 @@ def _explain_shared(rank: Rank) -> str:
 def _describe_rules(rank: Rank, rounds: int) -> str:
     parameters = rank.parameters
     return (
-        f"{rounds} round{'' if rounds == 1 else 's'} in random order (seed {parameters.seed}); the probability that any "
-        f"program is wrongly called faster is at most {100 * parameters.alpha:.3g} %"
+        f"{rounds} round{'' if rounds == 1 else 's'} in random order (seed {parameters.seed}); the probability that "
+        f"any program is wrongly called faster is at most {100 * parameters.alpha:.3g} %"
     )
 
 

@@ -25,7 +25,7 @@ from harness.config.flags import ONE_COMMIT, UNSUPPORTED_FLAGS
 from harness.core.comparison import Parameters
 
 COMMANDS = tuple(name for name in app if not name.startswith("-"))
-MEASURING = {"run", "evaluate", "profile", "compare", "watch", "bisect", "self-check"}
+MEASURING = {"run", "evaluate", "profile", "rank", "compare", "watch", "bisect", "self-check"}
 
 
 @cache

@@ -51,6 +51,7 @@ DOCUMENTS: dict[str, type[Value] | None] = {
     "profile": documents.ProfileDocument,
     "list": None,  # a list for each section
     "query": QueryDocument,
+    "rank": documents.RankingDocument,
     "report": documents.ReportDocument,
     "self-check": documents.SelfCheckDocument,
     "status": WatchStatus,
@@ -113,6 +114,9 @@ def _words(command: str, here: Surroundings) -> tuple[str, ...]:
         program.chmod(0o755)
         spec = here.project.write("checked.json", generic(one_test("a", "{program}")))
         arguments[command] = (spec, "--program", program, "--minutes", "0.01")
+    if command == "rank":
+        test = one_test("t {recipe}", observe(1, 2), matrix={"recipe": [1, 2]})
+        arguments[command] = (here.project.write("ranked.json", generic(test)),)
     return (command, *map(str, arguments.get(command, ())))
 
 
@@ -141,7 +145,7 @@ def test_every_command_has_a_document_or_a_reason() -> None:
 def test_standard_output_holds_one_versioned_document(
     command: str, here: Surroundings, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert _run(*_words(command, here)) in {0, 1, 3, 4}
+    assert _run(*_words(command, here)) in {0, 1, 3, 4, 5}
     document = _document(capsys)
     assert document["schema_version"]
     kind = DOCUMENTS[command]
