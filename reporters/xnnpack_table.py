@@ -67,7 +67,7 @@ class _Cell:
             return self.result.outcome.words
         differs = self.result.same_work is not None and not self.result.same_work.is_same
         marks = ("" if self.result.trusted else " !") + (" ≠" if differs else "")
-        return f"{self.average_ms:#.3g}".rstrip(".") + marks
+        return f"{self.average_ms:.{0 if self.average_ms >= 100 else 1 if self.average_ms >= 10 else 2}f}" + marks
 
 
 def create(settings: Settings) -> ExportReporter | None:

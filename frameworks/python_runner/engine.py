@@ -165,6 +165,14 @@ class ImportsRuntime(Protocol):
 
 
 @runtime_checkable
+class HasOwnErrors(Protocol):
+    """An engine whose runtime raises errors that are no `RuntimeError` and no `ValueError`."""
+
+    def own_errors(self) -> tuple[type[Exception], ...]:
+        """Return their classes; called when the runtime is imported."""
+
+
+@runtime_checkable
 class TimesOperators(Protocol):
     """A loaded model whose runtime times each operator, where `LoadRequest.operators` asked for it."""
 

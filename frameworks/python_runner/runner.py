@@ -14,6 +14,7 @@ from pathlib import Path
 from frameworks.python_runner.arguments import Arguments, parse_arguments
 from frameworks.python_runner.engine import (
     Engine,
+    HasOwnErrors,
     ImportsRuntime,
     LoadedModel,
     LoadRequest,
@@ -153,6 +154,14 @@ class Runner:
         reasons = [drop_from_page_cache(file).unavailable for file in self._engine.files(self._arguments.model)]
         return next((reason for reason in reasons if reason is not None), None)
 
+    def _errors(self) -> tuple[type[Exception], ...]:
+        """Return the classes of what the runtime may raise."""
+        return (
+            RuntimeError,
+            ValueError,
+            *(self._engine.own_errors() if isinstance(self._engine, HasOwnErrors) else ()),
+        )
+
     @contextlib.contextmanager
     def _explaining(self, what: str) -> Iterator[None]:
         """Turn what the runtime raises while it executes into a `RunnerFailure`."""
@@ -160,7 +169,7 @@ class Runner:
             yield
         except MemoryError as error:
             raise RunnerFailure(ExitStatus.OUT_OF_MEMORY, f"out of memory: {error}") from error
-        except (RuntimeError, ValueError) as error:
+        except self._errors() as error:
             failure = self._engine.explain(error, what, self._log.getvalue())
             detail = " ".join(str(error).split())
             raise failure or RunnerFailure(ExitStatus.NOT_EXECUTED, f"{what} ({detail})") from error
