@@ -11,14 +11,14 @@ from pydantic import JsonValue
 import harness
 from harness.analysis.quality import assess_quality
 from harness.analysis.summary import collect
-from harness.core.benchmark import ERROR, POWER, Benchmark
+from harness.core.benchmark import ERROR, Benchmark
 from harness.core.build import Build, BuildInfo
 from harness.core.cached_files import CachedFile
 from harness.core.device import Device
 from harness.core.evaluation import Evaluation
 from harness.core.launch_interval import interval_of
 from harness.core.measurement import Job, Measurement
-from harness.core.metric import ENERGY, LATENCY, OUTPUTS, Metric, Observation, main_metric
+from harness.core.metric import ENERGY, ENERGY_METRICS, LATENCY, OUTPUTS, Metric, Observation, main_metric
 from harness.core.note import Note
 from harness.core.result import BenchmarkInfo, FileInfo, Launch, Outcome, Result
 
@@ -205,7 +205,7 @@ def _has_reported(measurement: Measurement, benchmark: Benchmark) -> bool:
     """Return whether there is a number that it was run for: energy is measured by the harness, not by the program."""
     observations = (*itertools.chain(*measurement.observations), *measurement.model_postprocessed)
     return any(metric.metric == ERROR for metric in measurement.computed) or any(
-        _is_number(observation) and (benchmark.metric == POWER or observation.metric != ENERGY)
+        _is_number(observation) and (benchmark.is_about_energy or observation.metric not in ENERGY_METRICS)
         for observation in observations
     )
 
@@ -220,11 +220,11 @@ def _silent_launches(measurement: Measurement, benchmark: Benchmark) -> list[int
     Where no launch reports, the model's last step does so for all of them.
     """
     counted = {
-        launch.index: any(observation.metric != ENERGY for observation in observations)
+        launch.index: any(observation.metric not in ENERGY_METRICS for observation in observations)
         for launch, observations in zip(measurement.launches, measurement.observations, strict=False)
         if launch.discarded is None and launch.outcome is Outcome.OK
     }
-    if benchmark.metric == POWER or not any(counted.values()):
+    if benchmark.is_about_energy or not any(counted.values()):
         return []
     return [index for index, has_reported in counted.items() if not has_reported]
 
@@ -237,7 +237,7 @@ def _explain_silent_launches(silent: Sequence[int], launches: Sequence[Launch]) 
 
 def _missing_energy(metrics: Sequence[Metric], notes: Sequence[Note], benchmark: Benchmark) -> Note | None:
     """Explain why a test of power has no energy; None when it has some, or is another test."""
-    if benchmark.metric != POWER or any(metric.metric == ENERGY and metric.summary for metric in metrics):
+    if not benchmark.is_about_energy or any(metric.metric == ENERGY and metric.summary for metric in metrics):
         return None
     default = Note(code=_NO_ENERGY, message="no energy was measured")
     return next((note for note in notes if note.code == _NO_ENERGY), default)

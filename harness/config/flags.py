@@ -310,7 +310,6 @@ class WatchFlags:
 
 
 UNSUPPORTED_FLAGS = {
-    "monsoon-map": "a power meter beside the device is not supported yet: a device measures its own energy",
     "hash-platform-mapping": "name this machine with --platform-sig",
     "device-name-mapping": "name this machine with --platform-sig",
     "shared-libs": "give them as further programs, which lie beside the runner: --program PATH libx.so=PATH",

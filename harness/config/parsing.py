@@ -204,6 +204,24 @@ def parse_string_map(value: object) -> object:
     return _parse_json_object(value, "string_map")
 
 
+def parse_monsoon_map(value: object) -> object:
+    """Parse a JSON object of serial numbers of meters by device; numbers become texts.
+
+    Raises:
+        UsageError: It is no JSON object, or a serial number is none.
+    """
+    parsed = _parse_json_object(value, "monsoon_map")
+    if not isinstance(parsed, dict):
+        return parsed
+    for device, serial in parsed.items():
+        if isinstance(serial, bool) or not isinstance(serial, int | str) or not str(serial).strip():
+            raise UsageError(
+                f"monsoon_map: the serial number of {device!r} is {json.dumps(serial)}",
+                hint='device and serial number of its meter, as in {"Pixel 6": 12345}',
+            )
+    return {str(device): str(serial).strip() for device, serial in parsed.items()}
+
+
 def parse_meta(value: object) -> object:
     """Parse a JSON object of free values.
 

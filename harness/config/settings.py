@@ -233,6 +233,17 @@ class Settings:
             value="JSON",
         ),
     ] = field(default_factory=dict)
+    monsoon_map: Annotated[
+        dict[str, str],
+        Option(
+            'Serial numbers of the Monsoon power meters that feed devices, as a JSON object: `{"Pixel 6": 12345}`.',
+            HOW,
+            parse=parsing.parse_monsoon_map,
+            words=False,
+            in_specifications=False,
+            value="JSON",
+        ),
+    ] = field(default_factory=dict)
     command_args: Annotated[
         str, Option("Text appended to each command that starts the program.", HOW, leading_hyphen=True, value="TEXT")
     ] = ""

@@ -12,12 +12,16 @@ from harness.core.examples import DataRequest, Scores
 from harness.core.launch_interval import plan_looks
 from harness.core.metric import Direction
 from harness.core.placeholders import find_placeholders
+from harness.core.power import PowerMethod, PowerRequest
 from harness.core.same_work import SameWorkRequest
 from harness.core.scalars import Scalar
 from harness.core.values import Value
 
 POWER: Final = "power"
 """FAI-PEP's metric of a test that measures energy; such a test fails when no energy was measured."""
+
+ENERGY_TESTS: Final = (POWER, "energy")
+"""Metrics of tests that are about energy; of the second only with a `power` block, as it may be any word."""
 
 MEMORY: Final = "memory"
 LOAD_TIME: Final = "load_time"
@@ -218,7 +222,7 @@ class Benchmark(Value):
         scores: Meaning of each output; automatic for those beyond its end.
         same_work: Request to prove that it computes the same as its reference; None where nobody asked for that.
         energy: Whether the energy of each launch is measured too.
-        meter: Keys of the specification that ask for an external power meter, which no device has yet.
+        power: Request for energy net of an idle baseline; None where energy is not metered, or without a baseline.
         variables: Value of every placeholder known at load time, as text.
         meta: Additional values from list files and command line, reported with the result.
         origin: Place in the specification.
@@ -273,7 +277,7 @@ class Benchmark(Value):
     scores: tuple[Scores, ...] = ()
     same_work: SameWorkRequest | None = None
     energy: bool = False
-    meter: tuple[str, ...] = ()
+    power: PowerRequest | None = None
     variables: dict[str, str] = {}
     meta: dict[str, JsonValue] = {}
     origin: Origin
@@ -293,10 +297,18 @@ class Benchmark(Value):
     @property
     def obstacle(self) -> str | None:
         """Reason why no device can run it; None where some may."""
-        if not self.meter:
+        if not self.is_about_energy or self.app is None or self._meters_outside:
             return None
-        keys = ", ".join(f"`{key}`" for key in self.meter)
-        return f"needs an external power meter ({keys}), which is not supported yet"
+        return "the energy of an app cannot be separated from that of its start without an external meter (`monsoon`)"
+
+    @property
+    def _meters_outside(self) -> bool:
+        return self.power is not None and self.power.method is PowerMethod.MONSOON
+
+    @property
+    def is_about_energy(self) -> bool:
+        """Whether energy is what it measures: it is skipped where nothing can meter it."""
+        return self.metric == POWER or (self.power is not None and self.metric in ENERGY_TESTS)
 
     @property
     def looks(self) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from harness.core.evaluation import Evaluation, LayerGaps
 from harness.core.examples import Stage
 from harness.core.metric import Metric, Observation
 from harness.core.note import Note
+from harness.core.power import LaunchMeter
 from harness.core.result import Launch, Outcome, RawLog
 from harness.core.same_work import SameWork
 
@@ -44,6 +45,7 @@ class Job:
         files: The files it needs, by key.
         references: Outputs to compare its own with; None where its outputs are not compared, or cannot be.
         unreferenced: Why there are no references, where it was asked whether it does the same work; else None.
+        meter: External meter of its energy; None where the device meters itself, or nothing does.
     """
 
     benchmark: Benchmark
@@ -51,6 +53,7 @@ class Job:
     files: Mapping[str, CachedFile] = field(default_factory=dict)
     references: References | None = None
     unreferenced: str | None = None
+    meter: LaunchMeter | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,24 @@ ENERGY: Final = "energy"
 """Metric of energy that the harness derives: `RUN energy` of a launch, `NET energy` of an iteration, and each part."""
 
 
+DYNAMIC_ENERGY: Final = "dynamic_energy"
+"""Metric of energy net of the idle baseline, which the harness derives: of a launch and of an iteration."""
+
+IDLE_POWER: Final = "idle_power"
+"""Metric of the idle baseline, in watts."""
+
+MEAN_POWER: Final = "mean_power"
+"""Metric of the mean power of a launch, in watts, the baseline included."""
+
+ENERGY_METRICS: Final = frozenset({ENERGY, DYNAMIC_ENERGY, IDLE_POWER, MEAN_POWER})
+"""Metrics that the harness derives from energy meters, as no program does."""
+
+COMPARED_ENERGIES: Final = (
+    f"NET {DYNAMIC_ENERGY}", f"RUN {DYNAMIC_ENERGY}", f"NET {ENERGY}", f"RUN {ENERGY}",
+)  # fmt: skip
+"""Metrics that a comparison of a test of energy is about: the first that a launch has, and that is well above 0."""
+
+
 class Direction(StrEnum):
     """Direction in which a metric is better."""
 

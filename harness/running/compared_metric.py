@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
-from harness.core.metric import LATENCY, Direction, Observation, convert, direction_of
+from harness.core.metric import (
+    COMPARED_ENERGIES,
+    ENERGY,
+    ENERGY_METRICS,
+    LATENCY,
+    Direction,
+    Observation,
+    convert,
+    direction_of,
+)
+
+_LEAST_NET: Final = 0.1
+"""Share of the whole energy that is net of the baseline, from which on ratios of it are compared: of a smaller one they
+are mostly noise of the baseline, and may be negative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +30,13 @@ class ComparedMetric:
         name: Its whole name, for example `NET latency`; None takes the latency, else the first that has samples.
         unit: The unit of the control's first launch, in which everything is compared; empty before it.
         directions: Which way is better, where it is stated (see `harness.core.metric.direction_of`).
+        is_energy: Whether energy is what the benchmark is about: its metrics go before the latency.
     """
 
     name: str | None = None
     unit: str = ""
     directions: Mapping[str, Direction] = field(default_factory=dict)
+    is_energy: bool = False
 
     @property
     def higher_is_better(self) -> bool:
@@ -34,7 +50,8 @@ class ComparedMetric:
             for observation in observations
             if values_of(observation) and self.name in {None, observation.name}
         ]
-        return next(
+        energy = _find_energy(sampled) if self.is_energy and self.name is None else None
+        return energy or next(
             (observation for observation in sampled if observation.name == LATENCY), sampled[0] if sampled else None
         )
 
@@ -64,6 +81,17 @@ class ComparedMetric:
             return f"it reported no samples of {self.name}"
         smallest = f"{min(values_of(observation)):g} {observation.unit}".rstrip()
         return self.explain_unit(observation) or f"it reported {smallest}, of which there is no ratio"
+
+
+def _find_energy(observations: Sequence[Observation]) -> Observation | None:
+    """Return the energy to compare: net of the baseline, of an iteration if possible; whole where little is net."""
+    by_name = {observation.name: observation for observation in observations if observation.metric in ENERGY_METRICS}
+    for name in COMPARED_ENERGIES:
+        energy = by_name.get(name)
+        whole = by_name.get(f"{energy.type} {ENERGY}") if energy is not None else None
+        if energy is not None and whole is not None and min(energy.samples) >= _LEAST_NET * max(whole.samples) > 0:
+            return energy
+    return None
 
 
 def values_of(observation: Observation) -> tuple[float, ...]:

@@ -20,11 +20,19 @@ from harness.running.placeholder_values import PlaceholderValues, output_path
 
 @dataclass(frozen=True, slots=True)
 class LaunchRecord:
-    """One launch, with its completed commands and its logs."""
+    """One launch, with its completed commands and its logs.
+
+    Attributes:
+        launch: What results keep of it.
+        completed: Its commands.
+        logs: What they printed.
+        idle: Stretches of idling before and after it, whose energy is the baseline.
+    """
 
     launch: Launch
     completed: tuple[Completed, ...]
     logs: tuple[RawLog, ...]
+    idle: tuple[Completed, ...] = ()
 
 
 def compose_commands(

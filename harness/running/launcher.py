@@ -16,7 +16,9 @@ from harness.core.note import Note
 from harness.core.protocols import Clock, Framework, Session, Staged, StepParser
 from harness.core.result import Launch, Outcome, RawLog
 from harness.running.derived_metrics import derive_energy, sum_operators
+from harness.running.dynamic_energy import derive_dynamic_energy
 from harness.running.launch import LaunchRecord, command_logs, compose_commands, fetch_outputs, launch
+from harness.running.metered import launch_metered
 from harness.running.padding import pad_environment
 from harness.running.placeholder_values import PlaceholderValues, on_device, on_host
 from harness.running.staging import find_made_files, run_step, stage
@@ -113,7 +115,20 @@ class Launcher:
             DeviceLost: The device went away.
         """
         prepared = self.prepare(benchmark)
-        return self.keep(prepared, launch(prepared.index, prepared.commands, self.session, self.clock))
+        return self.keep(prepared, self._start(prepared))
+
+    def _start(self, prepared: PreparedLaunch) -> LaunchRecord:
+        benchmark = prepared.benchmark
+        if not benchmark.energy or benchmark.power is None:
+            return launch(prepared.index, prepared.commands, self.session, self.clock)
+        return launch_metered(
+            prepared.index,
+            prepared.commands,
+            self.session,
+            self.clock,
+            request=benchmark.power,
+            meter=self.job.meter,
+        )
 
     def prepare(self, benchmark: Benchmark) -> PreparedLaunch:
         """Do everything of a launch that comes before its start. It is started, and kept, before another is prepared.
@@ -143,7 +158,7 @@ class Launcher:
         if record.launch.outcome is Outcome.OK:
             self._observations[-1] += self._run_step("postprocess", benchmark.after, prepared.index)
             self._sum_operators(benchmark)
-            self._derive_energy(benchmark, record.completed)
+            self._derive_energy(benchmark, record)
         return ObservedLaunch(record.launch, self._observations[-1])
 
     @property
@@ -164,6 +179,14 @@ class Launcher:
             for launched, observations in zip(self._launches, self._observations, strict=True)
             if launched.discarded is None
         )
+
+    @property
+    def last_counted(self) -> ObservedLaunch | None:
+        """The last launch that counts; None where none does."""
+        for launched, observations in zip(reversed(self._launches), reversed(self._observations), strict=True):
+            if launched.discarded is None:
+                return ObservedLaunch(launched, observations)
+        return None
 
     def discard(self, reason: str) -> None:
         """Discard the observations of the last launch; the launch itself stays in the record."""
@@ -226,12 +249,16 @@ class Launcher:
             self._observations[-1], notes = sum_operators(self._observations[-1])
             self._notes.extend(notes)
 
-    def _derive_energy(self, benchmark: Benchmark, completed: tuple[Completed, ...]) -> None:
-        if benchmark.energy:
-            warmup = (
-                0 if benchmark.commands else max(0, benchmark.warmup)
-            )  # a program of theirs may warm up as it likes
-            observations, notes = derive_energy(completed, self._observations[-1], warmup)
+    def _derive_energy(self, benchmark: Benchmark, record: LaunchRecord) -> None:
+        if not benchmark.energy:
+            return
+        # a program of theirs may warm up as it likes
+        warmup = 0 if benchmark.commands else max(0, benchmark.warmup)
+        observations, notes = derive_energy(record.completed, self._observations[-1], warmup)
+        self._observations[-1] += observations
+        self._notes.extend(notes)
+        if benchmark.power is not None:
+            observations, notes = derive_dynamic_energy(record.completed, record.idle, self._observations[-1])
             self._observations[-1] += observations
             self._notes.extend(notes)
 

@@ -13,6 +13,7 @@ from harness.core.protocols import Clock, Framework, Progress, Session, Task
 from harness.core.result import Outcome
 from harness.running.launch import with_remaining_time
 from harness.running.launcher import Launcher
+from harness.running.metered import TOO_SHORT, lengthen
 from harness.running.pairs import TooManyFailures
 from harness.running.passes import PassFailed, run_passes, timed_benchmark
 from harness.running.precision import find_sampled_metric, is_precise
@@ -75,7 +76,13 @@ def _launch_all(launcher: Launcher, task: Task) -> tuple[Outcome, str | None]:
             break
         if index >= benchmark.launches and _is_finished(launcher, index):
             break
-        launch, _ = launch_with_retry(launcher, with_remaining_time(timed, spent_s, index), policy)
+        launch, observations = launch_with_retry(launcher, with_remaining_time(timed, spent_s, index), policy)
+        if index == 0 and timed.is_about_energy and launch.outcome is Outcome.OK:
+            longer = lengthen(timed, launch, observations)
+            if longer is not None:
+                launcher.discard(TOO_SHORT)
+                timed = longer
+                launch, _ = launch_with_retry(launcher, with_remaining_time(timed, 0.0, index), policy)
         if launch.outcome is not Outcome.OK:
             return launch.outcome, launch.reason
         before_s, spent_s = spent_s, time.monotonic() - began

@@ -25,6 +25,7 @@ from harness.running.compared_metric import ComparedMetric
 from harness.running.derived_metrics import operator_medians
 from harness.running.interleaving import Interleaving
 from harness.running.launcher import Launcher, ObservedLaunch
+from harness.running.metered import TOO_SHORT, lengthen
 from harness.running.padding import padding_length
 from harness.running.retry import THROTTLED, RetryPolicy
 
@@ -120,7 +121,9 @@ class PairedLaunches:
         self._key = key
         self._statistics = statistics
         self._interleaving = interleaving
-        self._metric = ComparedMetric(metric, unit, treatment.job.benchmark.direction)
+        self._metric = ComparedMetric(
+            metric, unit, treatment.job.benchmark.direction, treatment.job.benchmark.is_about_energy
+        )
         self._benchmark = control.job.benchmark
         self._first_index = self._next_index = first_index
         self._discarded = DiscardedPairs()
@@ -168,7 +171,7 @@ class PairedLaunches:
         tuned = self._benchmark
         for side, launcher in self._launchers.items():
             launcher.begin()
-            launch, observations = self._warm_up(launcher)
+            launch, observations = self._warm_up_for_meter(launcher)
             self._overhead_s += launch.wall_s
             if launch.outcome is not Outcome.OK:
                 raise BenchmarkFailed(f"the {side} cannot be measured: {launch.reason}")
@@ -181,8 +184,10 @@ class PairedLaunches:
                 self._metric = self._metric.choose_metric(observation)
             if (mismatch := self._metric.explain_unit(observation)) is not None:
                 raise BenchmarkFailed(f"the {side} cannot be compared: {mismatch}", hint="let both report one unit")
-            tuned = tune(launch, observations, observation, launcher.job.benchmark)
-        self._benchmark = tuned
+            if not self._benchmark.is_about_energy:
+                tuned = tune(launch, observations, observation, launcher.job.benchmark)
+        if not self._benchmark.is_about_energy:
+            self._benchmark = tuned
 
     def run_before_pairs(self, action: Callable[[Benchmark], Result]) -> Result:
         """Run an action that launches sides without measuring them, once more after a lost device came back.
@@ -262,6 +267,19 @@ class PairedLaunches:
             return
         for side, launcher in self._launchers.items():
             launcher.set_padding(padding_length(self._seed, self._key, index, side))
+
+    def _warm_up_for_meter(self, launcher: Launcher) -> ObservedLaunch:
+        """Launch a side; of a test of energy again with more iterations for both, where they were too short."""
+        observed = self._warm_up(launcher)
+        if not self._benchmark.is_about_energy or observed.launch.outcome is not Outcome.OK:
+            return observed
+        longer = lengthen(self._benchmark, observed.launch, observed.observations)
+        if longer is None:
+            return observed
+        launcher.discard(TOO_SHORT)
+        self._overhead_s += observed.launch.wall_s
+        self._benchmark = longer
+        return self._warm_up(launcher)
 
     def _warm_up(self, launcher: Launcher) -> ObservedLaunch:
         while True:

@@ -12,10 +12,11 @@ from typing import Final
 
 from harness.core.benchmark import ERROR, LOAD_TIME, MEMORY, OPERATORS, POWER, Benchmark
 from harness.core.errors import BenchmarkFailed
-from harness.core.metric import ENERGY, Observation
+from harness.core.metric import ENERGY_METRICS, Observation
 from harness.core.result import Outcome
 from harness.running.launch import with_remaining_time
 from harness.running.launcher import Launcher
+from harness.running.metered import lengthen
 from harness.running.retry import RetryPolicy, launch_with_retry
 
 
@@ -74,6 +75,8 @@ def run_passes(launcher: Launcher, policy: RetryPolicy) -> None:
     launcher.omit(lambda observation: any(item.covers(observation) for item in passes))
     for item in passes:
         prepared = with_remaining_time(item.prepare(timed_benchmark(benchmark)), 0.0, 0)
+        if item.kind == POWER:
+            prepared = _lengthen(prepared, launcher)
         if item.kind == ERROR:
             prepared = prepared.model_copy(update={"output_files": benchmark.output_files})
         try:
@@ -86,6 +89,13 @@ def run_passes(launcher: Launcher, policy: RetryPolicy) -> None:
             raise PassFailed(item.kind, launch.reason or launch.outcome.words, hint=None, outcome=launch.outcome)
         if item.reports and not any(item.covers(observation) for observation in observed.observations):
             raise PassFailed(item.kind, "its launch reported no such figure", hint=_HINTS.get(item.kind))
+
+
+def _lengthen(prepared: Benchmark, launcher: Launcher) -> Benchmark:
+    """Return the benchmark with as many iterations as its meter needs, by what the last timed launch took."""
+    counted = launcher.last_counted
+    longer = None if counted is None else lengthen(prepared, counted.launch, counted.observations)
+    return longer or prepared
 
 
 def _is_apart(item: Pass, benchmark: Benchmark) -> bool:
@@ -130,6 +140,6 @@ _PASSES: Final = (
     Pass(
         POWER,
         lambda benchmark: benchmark.model_copy(update={"energy": True}),
-        lambda observation: observation.metric == ENERGY,
+        lambda observation: observation.metric in ENERGY_METRICS,
     ),
 )

@@ -16,6 +16,7 @@ from pydantic import JsonValue, ValidationError
 from harness.core.placeholders import find_placeholders, suggest
 from harness.specification.document import Document, Findings, join
 from harness.specification.file_format import ModelSection, Specification, SpecificationList, Test
+from harness.specification.power import check_power
 from harness.specification.sections import PlatformArgs, Section, Step, keys_of, walk_entries
 
 UNSUPPORTED: Mapping[type[Section], Mapping[str, str]] = {
@@ -23,9 +24,7 @@ UNSUPPORTED: Mapping[type[Section], Mapping[str, str]] = {
     Test: {
         "profiler": "profilers are",
         "degrade": "degrading a device is",
-        "monsoon": "an external power meter is",
-        "collection_time": "collecting for a given time is",
-        "voltage": "choosing the voltage is",
+        **dict.fromkeys(("monsoon", "collection_time", "voltage"), "a power meter outside a test of `power` is"),
     },
     PlatformArgs: {
         **dict.fromkeys(("enable_profiling", "profiler_args"), "profilers are"),
@@ -41,7 +40,7 @@ UNSUPPORTED: Mapping[type[Section], Mapping[str, str]] = {
 """Features of FAI-PEP that affect a measurement and are not supported here."""
 
 _ARGS_OF_METERS = ("non_blocking", "power")
-"""`platform_args` of tests with an external power meter, which are skipped: there they mean something."""
+"""`platform_args` of FAI-PEP's tests of power: it started the program and the meter beside it, as launches here do."""
 
 _FILE_KEYS = ("files", "libraries")
 
@@ -191,9 +190,11 @@ def _check_support(parts: ValidParts, findings: Findings) -> None:
 
 
 def _check_section(section: ModelSection | Test, pointer: str, findings: Findings) -> None:
+    if isinstance(section, Test):
+        check_power(section, pointer, findings)
     _refuse_unsupported(section, pointer, findings, section.meter_keys if isinstance(section, Test) else ())
     if section.platform_args is not None:
-        accepted = _ARGS_OF_METERS if isinstance(section, Test) and section.meter_keys else ()
+        accepted = _ARGS_OF_METERS if isinstance(section, Test) and section.is_metered else ()
         _refuse_unsupported(section.platform_args, join(pointer, "platform_args"), findings, accepted)
     for key, step in (("preprocess", section.preprocess), ("postprocess", section.postprocess)):
         if step is not None:

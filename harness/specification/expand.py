@@ -12,10 +12,11 @@ from functools import cached_property
 from pydantic import JsonValue
 
 from harness.core.app import App
-from harness.core.benchmark import KINDS, POWER, Benchmark, HostStep, Input, Model, ModelFile, Origin
+from harness.core.benchmark import KINDS, Benchmark, HostStep, Input, Model, ModelFile, Origin
 from harness.core.examples import DataRequest
 from harness.core.metric import Direction
 from harness.core.placeholders import find_placeholders, suggest
+from harness.core.power import PowerRequest
 from harness.core.same_work import SameWorkRequest
 from harness.core.scalars import Scalar, format_scalar
 from harness.specification.check import ValidParts
@@ -32,6 +33,7 @@ from harness.specification.files import (
 )
 from harness.specification.load_options import LaunchOptions, LoadOptions
 from harness.specification.matrix import Combination, apply_axes, count_shapes, expand_matrix
+from harness.specification.power import is_about_energy, request_power
 from harness.specification.scope import BUILT_IN, Scope, file_names, identifier_template, known_values, launch_count
 from harness.specification.sections import Step
 
@@ -141,8 +143,8 @@ class _Expansion:
             data=self._data(),
             scores=test.scores,
             same_work=self._same_work(),
-            energy=test.energy or (metric == POWER and not test.kinds),
-            meter=test.meter_keys,
+            energy=test.energy or is_about_energy(test, metric),
+            power=request_power(test, metric),
             variables={**scope.values, "identifier": identifier},
             meta=dict(self.context.meta),
             origin=self._place(self.pointer),
@@ -345,9 +347,10 @@ def _compute_digest(benchmark: Benchmark, overrides: frozenset[str]) -> str:
         # Series from before there were such keys continue.
         *(
             name
-            for name in ("operators", "energy", "app", "meter", "kinds", "data", "backend_options")
+            for name in ("operators", "energy", "app", "kinds", "data", "backend_options")
             if not getattr(benchmark, name)
         ),
+        *(("power",) if benchmark.power in {None, PowerRequest()} else ()),
     }
     content: JsonValue = benchmark.model_dump(
         mode="json",

@@ -12,8 +12,9 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from harness.core.benchmark import POWER
+from harness.core.benchmark import ENERGY_TESTS, POWER
 from harness.core.examples import Scores
+from harness.core.power import PowerMethod
 from harness.core.same_work import DEFAULT_TOLERANCE
 from harness.core.scalars import Scalar
 from harness.specification.sections import (
@@ -33,6 +34,7 @@ from harness.specification.sections import (
     Section,
     Share,
     Step,
+    Voltage,
 )
 
 
@@ -62,6 +64,37 @@ class SameWorkEntry(Section):
 
     reference: Literal["eager"] = "eager"
     tolerance: Share = DEFAULT_TOLERANCE
+
+
+class MonsoonEntry(Section):
+    """FAI-PEP's settings of a Monsoon power meter.
+
+    Attributes:
+        collection_time: Limit of one recording, seconds.
+        voltage: Voltage that it feeds, V.
+        disable_usb: Cut the device's USB connection while it records; then reach the device over Wi-Fi.
+    """
+
+    collection_time: Limit | None = None
+    voltage: Voltage | None = None
+    disable_usb: Flag | None = None
+
+
+class PowerEntry(MonsoonEntry):
+    """Way to meter the energy of a test.
+
+    Attributes:
+        method: "software" (the device's rails or battery), "rapl" (processors of hosts) or "monsoon" (external meter).
+        baseline: Idling before and after each launch, in which the baseline is metered, seconds; 3 by default.
+        window: Least duration of the iterations of a launch, seconds; 3 by default.
+        collection_time: Limit of one recording of an external meter, seconds.
+        voltage: Voltage that an external meter feeds, V.
+        disable_usb: Cut the device's USB connection while an external meter records.
+    """
+
+    method: Annotated[PowerMethod, Field(strict=False)] | None = None
+    baseline: Limit | None = None
+    window: Limit | None = None
 
 
 class ModelSection(Section):
@@ -212,10 +245,11 @@ class Test(Section):
         MKL_NUM_THREADS: That variable; 0 or less leaves it unset.
         OMP_NUM_THREADS: That variable; 0 or less leaves it unset.
         profiler: Not supported yet.
-        monsoon: External power meter; such a test of the metric "power" is skipped.
+        power: How to meter the energy, in a test of the metric "power" or "energy".
+        monsoon: FAI-PEP's settings of a Monsoon power meter, in a test of the metric "power".
         degrade: Not supported yet.
-        collection_time: Seconds of an external power meter; such a test of the metric "power" is skipped.
-        voltage: Voltage of an external power meter; such a test of the metric "power" is skipped.
+        collection_time: Limit of one recording of an external power meter, seconds, in a test of the metric "power".
+        voltage: Voltage of an external power meter, V, in a test of the metric "power".
     """
 
     model_config = ConfigDict(extra="allow")
@@ -260,10 +294,11 @@ class Test(Section):
     mkl_num_threads: int | None = Field(None, alias="MKL_NUM_THREADS")
     omp_num_threads: int | None = Field(None, alias="OMP_NUM_THREADS")
     profiler: JsonValue = None
-    monsoon: JsonValue = None
+    power: PowerEntry | None = None
+    monsoon: MonsoonEntry | bool | None = None
     degrade: JsonValue = None
-    collection_time: JsonValue = None
-    voltage: JsonValue = None
+    collection_time: Limit | None = None
+    voltage: Voltage | None = None
 
     @property
     def main_metric(self) -> str:
@@ -276,15 +311,19 @@ class Test(Section):
         return () if isinstance(self.metric, str) else self.metric
 
     @property
+    def is_metered(self) -> bool:
+        """Whether keys about a meter mean something: the test is about energy, or measures it too."""
+        return POWER in (self.metric, *self.kinds) or (
+            self.power is not None and (self.energy or self.main_metric in ENERGY_TESTS)
+        )
+
+    @property
     def meter_keys(self) -> tuple[str, ...]:
-        """Keys of a test of power that ask for an external power meter."""
-        keys = [key for key in _METER_KEYS if getattr(self, key) not in (None, False)]
-        if (self.method or "").startswith("monsoon"):
-            keys.append("method")
-        return tuple(keys) if POWER in (self.metric, *self.kinds) else ()
+        """FAI-PEP's keys about a meter that a test has and that mean something in it."""
+        return tuple(key for key in METER_KEYS if getattr(self, key) not in (None, False)) if self.is_metered else ()
 
 
-_METER_KEYS = ("monsoon", "collection_time", "voltage")
+METER_KEYS = ("power", "monsoon", "collection_time", "voltage")
 
 
 class Specification(Section):

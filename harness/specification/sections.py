@@ -23,6 +23,8 @@ Many = Annotated[tuple[Item, ...], Field(strict=False)]
 Name = Annotated[str, Field(min_length=1)]
 Seconds = Annotated[float, Field(ge=0)]
 Limit = Annotated[float, Field(gt=0)]
+Voltage = Annotated[float, Field(gt=0, le=13.5)]
+"""What a Monsoon power meter can feed."""
 Share = Annotated[float, Field(gt=0, lt=1)]
 Count = Annotated[int, Field(ge=1)]
 Dimensions = Many[Count]

@@ -14,6 +14,7 @@ from harness import shell
 from harness.config.settings import Settings
 from harness.core.device import READY, Device, DeviceStatus
 from harness.core.errors import DeviceLost, EnvironmentProblem
+from harness.core.power import PowerMethod
 from harness.core.protocols import Finding, Progress
 from platforms import machine_lock
 from platforms.android.devices import PhoneStarting, describe_phone, serialno_of
@@ -120,6 +121,12 @@ class Android:
         with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
             findings.extend(pool.map(self._diagnose_phone, phones))
         return tuple(findings)
+
+    def find_meter_obstacle(self, device: Device, method: PowerMethod | None) -> str | None:
+        """Return why the energy of programs cannot be metered; whether it has rails is seen at the first launch."""
+        if method in {None, PowerMethod.SOFTWARE}:
+            return None
+        return f"method `{method}` counts processors of hosts: {device.name} has rails or a battery (`software`)"
 
     def preflight(self, device: Device, package: str | None = None) -> None:
         """Check the battery of a phone, or that an app is installed and no lock screen hides it."""

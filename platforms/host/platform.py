@@ -10,9 +10,11 @@ from typing import Literal
 
 from harness.core.device import Device
 from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
+from harness.core.power import PowerMethod
 from harness.core.protocols import Finding, Progress
 from platforms import machine_lock
 from platforms.host import placement
+from platforms.host.energy import RaplMeter
 from platforms.host.identity import allowed_cpus, describe_host, read_text
 from platforms.host.session import HostSession, session_folder
 
@@ -32,6 +34,7 @@ class Host:
         keep: Leave session folders for a person to inspect.
         lock_path: Lock file; None takes the machine's.
         remarks: What to say when it is opened.
+        meter: Meter of the energy of its processors.
     """
 
     name = "host"
@@ -48,7 +51,9 @@ class Host:
         keep: bool = False,
         lock_path: Path | None = None,
         remarks: Sequence[str] = (),
+        meter: RaplMeter | None = None,
     ) -> None:
+        self._meter = meter or RaplMeter()
         self._remarks = remarks
         self._work = work
         self._display_name = name
@@ -60,6 +65,10 @@ class Host:
     def devices(self) -> Sequence[Device]:
         """Return this machine. It has only the CPUs to choose from."""
         return (describe_host(self._display_name, self._work / "identity", self._cpus or ()),)
+
+    def find_meter_obstacle(self, device: Device, method: PowerMethod | None) -> str | None:  # noqa: ARG002 - there is one
+        """Return why the energy of its processors cannot be metered."""
+        return self._meter.find_obstacle(method)
 
     def diagnose(self) -> Sequence[Finding]:
         """Check what steadies measurements on this machine. Nothing here stops a measurement."""
@@ -79,7 +88,9 @@ class Host:
             folder = stack.enter_context(session_folder(self._work, keep=self._keep))
             ranked = placement.rank_cpus(self._cpus)
             attributes = {**device.attributes, "placement": ranked.describe()} if self._pins else device.attributes
-            return HostSession(device.model_copy(update={"attributes": attributes}), folder, ranked, pin=self._pins)
+            return HostSession(
+                device.model_copy(update={"attributes": attributes}), folder, ranked, pin=self._pins, meter=self._meter
+            )
         except OSError as error:
             raise EnvironmentProblem(
                 f"cannot prepare this machine: {error}", hint="check space and permissions, or use another --cache-dir"

@@ -19,7 +19,7 @@ from harness.core.errors import EnvironmentProblem, OutOfSpace
 from harness.core.protocols import Staged
 from harness.files.atomic import replacing
 from harness.files.locks import FileLock
-from platforms.host import energy
+from platforms.host.energy import RaplMeter
 from platforms.host.file_copies import FileCopies
 from platforms.host.placement import Placement, can_pin, check_pinnable, pin_prefix
 from platforms.host.programs import check_program
@@ -98,7 +98,10 @@ class HostSession:
         pin: Whether programs with a known number of threads are pinned.
     """
 
-    def __init__(self, device: Device, folder: Path, placement: Placement, *, pin: bool) -> None:
+    def __init__(
+        self, device: Device, folder: Path, placement: Placement, *, pin: bool, meter: RaplMeter | None = None
+    ) -> None:
+        self._meter = meter or RaplMeter()
         self.device = device
         self._folder = folder
         self._staged_count = 0
@@ -140,7 +143,7 @@ class HostSession:
         """
         cpus = self._choose_cpus(command)
         pinned = self._pin_to(cpus, command)
-        completed = energy.measure_energy(lambda: shell.run(pinned)) if command.energy else shell.run(pinned)
+        completed = self._meter.measure(pinned, shell.run) if command.energy else shell.run(pinned)
         return self._complete(completed, cpus)
 
     @contextlib.contextmanager

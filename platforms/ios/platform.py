@@ -14,8 +14,10 @@ from harness import shell
 from harness.config.settings import Settings
 from harness.core.device import READY, Device, DeviceStatus
 from harness.core.errors import BenchmarkUnsupported, DeviceLost, EnvironmentProblem, UsageError
+from harness.core.power import PowerMethod
 from harness.core.protocols import Finding, Progress
 from platforms import machine_lock
+from platforms.ios.apps.judging import NO_ENERGY
 from platforms.ios.apps.signing import signing_words
 from platforms.ios.devices import describe_phone
 from platforms.ios.link.choice import choose_client, diagnose_missing, missing_client
@@ -105,6 +107,10 @@ class Ios:
             findings.append(Finding("iPhones", None, "none", 'plug one in, and answer "Trust This Computer?"'))
         findings.extend(map(_describe_status, statuses))
         return tuple(findings)
+
+    def find_meter_obstacle(self, device: Device, method: PowerMethod | None) -> str | None:  # noqa: ARG002 - part of the protocol
+        """Return why the energy of programs cannot be metered: no iPhone tells it."""
+        return f"needs a device that meters its energy: {NO_ENERGY}"
 
     def preflight(self, device: Device, package: str | None = None) -> None:
         """Check the battery of a phone, or that an app is installed."""

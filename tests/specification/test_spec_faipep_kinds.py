@@ -12,6 +12,7 @@ from harness.core.app import App
 from harness.core.benchmark import Benchmark
 from harness.core.errors import SpecificationError
 from harness.core.placeholders import find_placeholders, substitute
+from harness.core.power import PowerMethod, PowerRequest
 from harness.specification.load import LoadOptions, load
 
 EXAMPLES = Path(__file__).parent / "examples" / "faipep"
@@ -112,11 +113,11 @@ def test_accuracy_prepares_runs_and_compares() -> None:
     assert len(benchmark.model_before.commands) == len(benchmark.model_after.commands) == 1
 
 
-def test_a_test_with_an_external_power_meter_is_valid_and_no_device_can_run_it() -> None:
+def test_a_test_with_an_external_power_meter_asks_for_it() -> None:
     (benchmark,) = loaded("power")
-    assert benchmark.meter == ("monsoon", "collection_time", "voltage", "method")
-    assert benchmark.obstacle is not None
-    assert "external power meter (`monsoon`, `collection_time`, `voltage`, `method`)" in benchmark.obstacle
+    assert benchmark.power == PowerRequest(method=PowerMethod.MONSOON, collection_time_s=180, voltage_v=4.0)
+    assert benchmark.energy
+    assert benchmark.obstacle is None
 
 
 def test_meta_of_a_list_applies_to_every_model() -> None:

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol, runtime_checkable
 
 from harness.core.device import Device, DeviceStatus
+from harness.core.power import PowerMethod
 from harness.core.protocols.progress import Progress
 from harness.core.protocols.sessions import Session
 
@@ -86,6 +87,22 @@ class AppStarting(Protocol):
 def app_suffix(platform: Platform) -> str:
     """Return the ending of the names of packages of apps (`AppStarting`); empty where a platform starts none."""
     return platform.app_suffix if isinstance(platform, AppStarting) else ""
+
+
+@runtime_checkable
+class EnergyMetering(Protocol):
+    """A platform that can tell, without opening a device, whether the device can meter the energy of programs.
+
+    Where it cannot, tests of energy are skipped with the reason. Of other platforms it is seen at the first launch.
+    """
+
+    def find_meter_obstacle(self, device: Device, method: PowerMethod | None) -> str | None:
+        """Return why a device's own meter cannot be used, with what helps; None where it may be.
+
+        Args:
+            device: The device.
+            method: How to meter; None for whatever the device has. Never an external meter.
+        """
 
 
 @runtime_checkable

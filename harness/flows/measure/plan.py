@@ -13,7 +13,9 @@ from harness.core.device import Device
 from harness.core.errors import UsageError
 from harness.core.measurement import References
 from harness.core.outcome import Outcome
+from harness.core.power import LaunchMeter
 from harness.core.protocols import AppStarting, Framework, Platform
+from harness.flows.measure.metering import NO_METERS, Meters, choose_meter
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +27,14 @@ class Assignment:
         device: The device to measure it on.
         obstacle: Reason why the device cannot run the benchmark; None when it can.
         failure: Reason why it cannot now, as far as was found before runners were built.
+        meter: External meter of its energy, where it wants one.
     """
 
     benchmark: Benchmark
     device: Device
     obstacle: str | None = None
     failure: Failure | None = None
+    meter: LaunchMeter | None = None
 
     @property
     def is_possible(self) -> bool:
@@ -115,13 +119,26 @@ def file_key(file: ModelFile, benchmark: Benchmark) -> str:
     return f"{benchmark.framework}|{benchmark.model.format}|{benchmark.model.name}|{content}"
 
 
-def assign(benchmarks: Sequence[Benchmark], devices: Sequence[Device], platform: Platform) -> tuple[Assignment, ...]:
-    """Assign every benchmark to every device of a platform, and note the assignments that cannot be measured."""
-    return tuple(
-        Assignment(benchmark, device, _obstacle(benchmark, device, platform))
-        for device in devices
-        for benchmark in benchmarks
-    )
+def assign(
+    benchmarks: Sequence[Benchmark], devices: Sequence[Device], platform: Platform, meters: Meters = NO_METERS
+) -> tuple[Assignment, ...]:
+    """Assign every benchmark to every device of a platform, and note the assignments that cannot be measured.
+
+    Args:
+        benchmarks: The benchmarks.
+        devices: The devices.
+        platform: Their kind.
+        meters: The meters beside them.
+    """
+    return tuple(_assign(benchmark, device, platform, meters) for device in devices for benchmark in benchmarks)
+
+
+def _assign(benchmark: Benchmark, device: Device, platform: Platform, meters: Meters) -> Assignment:
+    obstacle = _obstacle(benchmark, device, platform)
+    if obstacle is not None or benchmark.power is None:
+        return Assignment(benchmark, device, obstacle)
+    metering = choose_meter(benchmark, device, platform, meters)
+    return Assignment(benchmark, device, metering.obstacle, meter=metering.meter)
 
 
 def distribute(assignments: Sequence[Assignment]) -> tuple[Assignment, ...]:

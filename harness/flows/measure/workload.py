@@ -16,6 +16,7 @@ from harness.core.protocols import Framework, Platform, Progress, device_options
 from harness.core.reproduction import SHORT_DIGEST
 from harness.core.scalars import format_scalar
 from harness.flows.measure.devices import DeviceRequest, find_devices
+from harness.flows.measure.metering import NO_METERS, Meters
 from harness.flows.measure.named_parts import find_problems, load_frameworks
 from harness.flows.measure.plan import Plan, assign
 from harness.specification.document import Document
@@ -55,6 +56,7 @@ class Workload:
         recipe_variant: Recipe to build with, among those of the platform; empty for the usual one.
         return_timeout_s: How long to wait for devices that cannot be used yet.
         is_known: Whether a device of this name was measured before.
+        meters: The meters beside devices.
     """
 
     benchmarks: tuple[Benchmark, ...]
@@ -68,6 +70,7 @@ class Workload:
     recipe_variant: str = ""
     return_timeout_s: float = 0.0
     is_known: Callable[[str], bool] = lambda _: True
+    meters: Meters = NO_METERS
 
     def plan(self, progress: Progress) -> Plan:
         """Look for the devices, wait for those that cannot be used yet, and assign every benchmark to each of them.
@@ -81,7 +84,7 @@ class Workload:
         """
         request = DeviceRequest(self.devices, self.excluded_devices, self.spread, self.return_timeout_s, self.is_known)
         devices = find_devices(self.platform, request, progress)
-        assignments = assign(self.benchmarks, devices, self.platform)
+        assignments = assign(self.benchmarks, devices, self.platform, self.meters)
         return Plan(self.platform, assignments, self.frameworks, self.spread, self.recipe_variant)
 
     def restrict(self, selection: Selection) -> Workload:
@@ -135,6 +138,7 @@ def load_workload(
         plugins.recipe_variant(settings.platform),
         0.0 if settings.dry_run else settings.return_timeout,
         lambda name: "return_timeout" in settings.requested or was_measured_on(settings.local_reporter, name),
+        Meters(settings.monsoon_map),
     )
 
 

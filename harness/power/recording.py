@@ -1,0 +1,67 @@
+"""Launches within the trace of a meter."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from harness.core.errors import EnvironmentProblem
+from harness.core.power import PowerReading
+from harness.power.meters import PowerMeter
+from harness.power.steps import UnusableTrace, find_load
+from harness.shell import pause
+
+Made = TypeVar("Made")
+
+
+class TraceMeter:
+    """Meter of launches (`harness.core.protocols.LaunchMeter`) that records a trace and finds the load in it.
+
+    Args:
+        name: Name of the meter in results.
+        open_meter: Opens the meter; called before the first launch.
+        baseline_s: Seconds of idling before and after each launch.
+        clock: Seconds that only move forward.
+        wait: Waits for seconds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        open_meter: Callable[[], PowerMeter],
+        *,
+        baseline_s: float,
+        clock: Callable[[], float] = time.monotonic,
+        wait: Callable[[float], None] = pause,
+    ) -> None:
+        self.name = name
+        self._open = open_meter
+        self._meter: PowerMeter | None = None
+        self._baseline_s = baseline_s
+        self._clock = clock
+        self._wait = wait
+
+    def record(self, launch: Callable[[], Made]) -> tuple[Made, PowerReading]:
+        """Record idling, a launch, and idling.
+
+        Raises:
+            EnvironmentProblem: The meter cannot be opened or started.
+        """
+        if self._meter is None:
+            self._meter = self._open()
+        self._meter.start()
+        zero_s = self._clock()
+        try:
+            self._wait(self._baseline_s)
+            began_s = self._clock() - zero_s
+            made = launch()
+            ended_s = self._clock() - zero_s
+            self._wait(self._baseline_s)
+        finally:
+            self._meter.stop()
+        try:
+            load = find_load(self._meter.samples(), began_s, ended_s)
+        except (UnusableTrace, EnvironmentProblem) as error:
+            return made, PowerReading(reason=str(error))
+        return made, PowerReading(load.load_w, load.idle_w, load.ended_s - load.began_s)
