@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from pydantic import JsonValue
 
 import harness
+from harness.analysis.energy import assess_energy
 from harness.analysis.quality import assess_quality
 from harness.analysis.summary import collect
 from harness.core.benchmark import ERROR, Benchmark
@@ -85,6 +86,7 @@ def build_result(
         else:
             notes = (*notes, *(() if is_resumed else _missing_operators(metrics, notes, job.benchmark)))
             notes = _outvote_disturbances(notes, measurement.launches, metrics)
+            notes = (*notes, *assess_energy(metrics))
             notes = (*notes, *assess_quality(metrics, measurement.launches, device.cores, job.benchmark.threads))
     return _result(
         job.benchmark,

@@ -98,6 +98,9 @@ class _Options(TypedDict, total=False):
     string_map: Mapping[str, Scalar]
     """Further placeholders as a JSON object: `{"size": 224}`."""
 
+    monsoon_map: Mapping[str, str]
+    """Serial numbers of the Monsoon power meters that feed devices, as a JSON object: `{"Pixel 6": 12345}`."""
+
     command_args: str
     """Text appended to each command that starts the program."""
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from harness.core.metric import LaunchInterval, Metric
+from harness.core.metric import DYNAMIC_ENERGY, LaunchInterval, Metric
 from harness.core.order_statistics import median
 
 CONFIDENCE: Final = 0.95
@@ -67,16 +67,20 @@ def interval_of(metric: Metric, looks: int = 1) -> LaunchInterval | None:
     by_launch: dict[int, list[float]] = {}
     for launch, sample in zip(metric.launches, metric.samples, strict=False):
         by_launch.setdefault(launch, []).append(sample)
-    return compute_interval([median(samples) for samples in by_launch.values()], metric.median, looks)
+    medians = [median(samples) for samples in by_launch.values()]
+    return compute_interval(medians, metric.median, looks, is_difference=metric.metric == DYNAMIC_ENERGY)
 
 
-def compute_interval(medians: Sequence[float], center: float, looks: int = 1) -> LaunchInterval | None:
+def compute_interval(
+    medians: Sequence[float], center: float, looks: int = 1, *, is_difference: bool = False
+) -> LaunchInterval | None:
     """Return the interval of launches with these medians; None where it is not finite, and for a single launch.
 
     Args:
         medians: The median of each launch.
         center: Value that the interval shall contain.
         looks: Number of intervals of which this is one.
+        is_difference: Whether the values are differences, which may be negative even if none of these is.
     """
     if len(medians) < 2 or not all(map(math.isfinite, (*medians, center))):
         return None
@@ -85,7 +89,7 @@ def compute_interval(medians: Sequence[float], center: float, looks: int = 1) ->
     if rank:
         low, high = ranked[rank - 1], ranked[-rank]
     else:
-        low, high = _widen(ranked[0], ranked[-1], _widening(len(ranked), level))
+        low, high = _widen(ranked[0], ranked[-1], _widening(len(ranked), level), is_difference=is_difference)
     low, high = min(low, center), max(high, center)
     if not (math.isfinite(low) and math.isfinite(high)):
         return None
@@ -132,9 +136,9 @@ def _miss(count: int, factor: float) -> float:
     return 2 * count * total * (end / _STEPS) / math.sqrt(2 * math.pi)
 
 
-def _widen(low: float, high: float, factor: float) -> tuple[float, float]:
+def _widen(low: float, high: float, factor: float, *, is_difference: bool) -> tuple[float, float]:
     """Widen a range at either end by a factor of it: of positive values as ratios, so that its ends stay positive."""
-    if low > 0:
+    if low > 0 and not is_difference:
         growth = factor * math.log(high / low)
         return (low * math.exp(-growth), high * math.exp(growth)) if growth < 500 else (0.0, math.inf)
     extent = factor * (high - low)

@@ -32,9 +32,9 @@ def test_a_misspelt_flag_is_an_error_with_a_suggestion(project: Project) -> None
 
 
 def test_an_unsupported_fai_pep_flag_is_rejected_with_an_explanation(project: Project) -> None:
-    done = project.harness("-b", "spec.json", "--monsoon_map", "x")
+    done = project.harness("-b", "spec.json", "--hash_platform_mapping", "x")
     assert done.code == 2
-    assert "--monsoon-map" in done.stderr
+    assert "--hash-platform-mapping" in done.stderr
 
 
 def test_a_token_in_arguments_is_rejected_and_not_shown(project: Project) -> None:

@@ -17,13 +17,13 @@ from harness.flows.inspect.folders import validate_folders
 from tests.files.forbidden import forbid
 
 TEST = {"metric": "delay", "identifier": "t", "command": "true"}
-METER = {"metric": "power", "collection_time": 310, "voltage": 4.2}
+APP = {"name": "m", "format": "f", "platform": "android", "app": {"package": "org.x", "activity": ".A"}}
 
 
-def write(folder: Path, name: str, **test: Any) -> None:  # noqa: ANN401 - any key of a test
+def write(folder: Path, name: str, model: Any = None, **test: Any) -> None:  # noqa: ANN401 - any key
     file = folder / name
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({"model": {"name": "m", "format": "f"}, "tests": [{**TEST, **test}]}))
+    file.write_text(json.dumps({"model": model or {"name": "m", "format": "f"}, "tests": [{**TEST, **test}]}))
 
 
 def summarised(*paths: Path) -> tuple[ExitCode, list[str]]:
@@ -37,7 +37,7 @@ def test_specifications_of_a_folder_are_counted_by_reason(tmp_path: Path) -> Non
     write(tmp_path, "a/good.json")
     write(tmp_path, "a/good_too.json")  # of the same name: each file is a run of its own
     for number in range(4):
-        write(tmp_path, f"b/power_{number}.json", **METER)
+        write(tmp_path, f"b/power_{number}.json", model=APP, metric="power", command="--a b")
     write(tmp_path, "c.json", command="{IMAGENET_DIR}", iters=5)
     write(tmp_path, "d.json", command="{IMAGENET_DIR} {IMAGENET_DIR}")
     (tmp_path / "list.json").write_text(json.dumps({"benchmarks": ["a/good.json"]}))
@@ -48,7 +48,7 @@ def test_specifications_of_a_folder_are_counted_by_reason(tmp_path: Path) -> Non
     code, lines = summarised(tmp_path)
     assert code is ExitCode.USAGE
     assert lines[0] == "10 specifications with 7 benchmarks: 3 valid, 4 skipped on every device, 3 refused"
-    assert lines[1].startswith("skipped    4  needs an external power meter (`collection_time`, `voltage`)")
+    assert lines[1].startswith("skipped    4  the energy of an app cannot be separated")
     assert lines[2].strip() == "b/power_0.json, b/power_1.json, b/power_2.json and 1 more"
     assert lines[3] == "refused    2  unknown placeholder {IMAGENET_DIR}"
     assert lines[4].strip() == "c.json, d.json"
