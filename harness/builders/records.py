@@ -180,7 +180,7 @@ def _as_switch(value: JsonValue) -> str:
 def content_digest(folder: Path) -> str:
     """Return a SHA-256 over everything in a folder of programs but `meta.json`, which may hold the time of day."""
     files = (file for file in files_below(folder) if file != folder / META)
-    return sha256_of_files({str(file.relative_to(folder)): file for file in files})
+    return sha256_of_files({file.relative_to(folder).as_posix(): file for file in files})
 
 
 def size_of(folder: Path) -> int:

@@ -127,7 +127,7 @@ def _read_private(file: Path) -> str:
         raise EnvironmentProblem(
             f"cannot read the token in {file}: {error.strerror or error}", hint=f"check {TOKEN_FILE_VARIABLE}"
         ) from error
-    if mode & 0o077:
+    if mode & 0o077 and os.name == "posix":  # Windows shows no permissions of others here
         raise EnvironmentProblem(
             f"others can read the token in {file} (mode {mode & 0o777:04o})", hint=f"chmod 600 {shlex.quote(str(file))}"
         )

@@ -61,10 +61,10 @@ class Images:
         folder = Path(options.path)
         files = self._files(folder)
         chosen = [files[number] for number in choose(request, len(files), split)]
-        digests = {str(file.relative_to(folder)): sha256_of_file(file) for file in chosen}
+        digests = {file.relative_to(folder).as_posix(): sha256_of_file(file) for file in chosen}
         labels = sha256_of_file(Path(options.labels)) if options.labels else "none"
         # All names count: they decide what is drawn, and which class has which number.
-        names = sha256_of_texts({str(file.relative_to(folder)): "" for file in files})
+        names = sha256_of_texts({file.relative_to(folder).as_posix(): "" for file in files})
         return {
             "images": sha256_of_texts(digests),
             "names": names,
@@ -152,10 +152,10 @@ def _labels(
     classes = None if options.classes is None else tuple(options.classes)
     if options.labels is not None:
         given = _read_labels(Path(options.labels))
-        missing = [file for file in files if str(file.relative_to(folder)) not in given]
+        missing = [file for file in files if file.relative_to(folder).as_posix() not in given]
         if missing:
             raise DataUnavailable(f"{options.labels} has no label for {missing[0].relative_to(folder)}")
-        return {file: given[str(file.relative_to(folder))] for file in files}, classes
+        return {file: given[file.relative_to(folder).as_posix()] for file in files}, classes
     folders = {file: file.relative_to(folder).parts[0] for file in files if file.parent != folder}
     if not folders:
         return None, classes

@@ -36,7 +36,7 @@ def sha256_of_files(files: Mapping[str, Path]) -> str:
 
 def sha256_of_folder(folder: Path) -> str:
     """Return a SHA-256 over the relative names and contents of all files below a folder (see `files_below`)."""
-    return sha256_of_files({str(file.relative_to(folder)): file for file in files_below(folder)})
+    return sha256_of_files({file.relative_to(folder).as_posix(): file for file in files_below(folder)})
 
 
 def files_below(folder: Path) -> Iterator[Path]:

@@ -131,7 +131,7 @@ def choose_export_place(folder: Path, file: ModelFile, export: Export, fingerpri
     key = _digest(json.dumps(request, sort_keys=True))[:_KEY_LENGTH]
     home = folder / "exports" / path_segment(export.definition) / path_segment(export.recipe) / key
     path = path_inside(home, file)
-    if str(path.relative_to(home)).casefold() == EXPORT_REPORT:
+    if path.relative_to(home).as_posix().casefold() == EXPORT_REPORT:
         raise unavailable(file, "this name is the one of the export's own report", "choose another `filename`")
     return ExportPlace(home, file.filename)
 

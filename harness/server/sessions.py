@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.core.errors import EnvironmentProblem
+from harness.files.open_flags import BINARY
 
 COOKIE: Final = "harness_session"
 SESSION_S: Final = 30 * 86_400.0
@@ -87,7 +88,7 @@ def load_secret(file: Path) -> bytes:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
-            descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
         except FileExistsError:
             pass
         else:
@@ -100,7 +101,7 @@ def load_secret(file: Path) -> bytes:
         raise EnvironmentProblem(
             f"cannot keep the secret of sessions in {file}: {error.strerror or error}", hint="check its folder"
         ) from error
-    if mode & 0o077:
+    if mode & 0o077 and os.name == "posix":  # Windows shows no permissions of others here
         raise EnvironmentProblem(f"others can read the secret of sessions in {file}", hint=f"chmod 600 '{file}'")
     if len(secret) < _SECRET_BYTES:
         raise EnvironmentProblem(f"the secret of sessions in {file} is too short", hint="remove it; a new one is made")

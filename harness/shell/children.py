@@ -24,8 +24,8 @@ CREATION_FLAGS: Final[int] = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 _BREAK: Final[Mapping[int, int]] = {int(signal.SIGINT): getattr(signal, "CTRL_BREAK_EVENT", signal.SIGINT)}
 """Windows sends no signal but this one to programs with a group of their own; any other ends them at once."""
 
-_CLOCK_S: Final = 0.05
-"""By which the time at which a process was made may lie before that of our clock."""
+_CLOCK_S: Final = 2.0
+"""By which the time at which a process was made may lie before that of our clock: some systems count whole seconds."""
 
 
 class ChildProcess(subprocess.Popen[bytes]):

@@ -130,7 +130,7 @@ class RunningProcess:
         """Search the lines of standard output that were not searched yet."""
         while (end := self._out.find(b"\n", self._searched)) >= 0:
             candidate, self._searched = self._out[self._searched : end], end + 1
-            if candidate == line.encode():
+            if candidate.removesuffix(b"\r") == line.encode():  # Windows ends lines with both
                 return True
         return False
 

@@ -29,6 +29,7 @@ def run(
     env: Mapping[str, str] | None = None,
     on_line: Callable[[str], None] | None = None,
     progress: Callable[[], object] | None = None,
+    on_start: Callable[[int], object] | None = None,
 ) -> Completed:
     """Run a program until it exits, and capture its output.
 
@@ -41,17 +42,20 @@ def run(
         on_line: Called with each line of standard error as it arrives.
         progress: Returns how far the program is, several times a second; the time limit begins anew whenever that
             changes, so that it is the time without progress. None leaves the limit.
+        on_start: Called with the number of its process as soon as it has one.
 
     Raises:
         EnvironmentProblem: The program cannot be started at all.
         Interrupted: The harness is being stopped.
     """
-    with _running(command, env or {}, subprocess.DEVNULL, on_line) as running:
+    with _running(command, env or {}, subprocess.DEVNULL, on_line, on_start=on_start) as running:
         return running.finish(progress)
 
 
 @contextlib.contextmanager
-def start(command: Command, *, tidies_up: bool = False) -> Iterator[RunningProcess]:
+def start(
+    command: Command, *, tidies_up: bool = False, on_start: Callable[[int], object] | None = None
+) -> Iterator[RunningProcess]:
     """Start a program whose standard input and output are used while it runs.
 
     It is killed at the end of the context, unless `finish` was called before. Everything else is as in `run`.
@@ -60,12 +64,13 @@ def start(command: Command, *, tidies_up: bool = False) -> Iterator[RunningProce
         command: What to start.
         tidies_up: Whether it ends by itself when its standard input does, and has something to do then: it is not
             killed when the harness is.
+        on_start: Called with the number of its process as soon as it has one.
 
     Raises:
         EnvironmentProblem: The program cannot be started at all.
         Interrupted: The harness is being stopped.
     """
-    with _running(command, {}, subprocess.PIPE, None, guarded=not tidies_up) as running:
+    with _running(command, {}, subprocess.PIPE, None, guarded=not tidies_up, on_start=on_start) as running:
         yield running
 
 
@@ -132,6 +137,7 @@ def _running(
     on_line: Callable[[str], None] | None,
     *,
     guarded: bool = True,
+    on_start: Callable[[int], object] | None = None,
 ) -> Iterator[RunningProcess]:
     if is_stopping():
         raise Interrupted("stopped before the program was started")
@@ -141,6 +147,8 @@ def _running(
             process = start_process(command, env, stdin)
             running = RunningProcess(command, process, on_line, guardian)
             stack.callback(running.close)
+        if on_start is not None:
+            on_start(process.pid)
         yield running
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -26,6 +27,7 @@ LOGS: Final = "logs"
 LEVELS: Final = 10
 """Folders of `result_folder`, and the number below them."""
 
+_WINDOWS_DEVICE: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 _LONGEST: Final = 120
 """Characters of a segment. File systems allow 255, but ten segments must also fit a path (1024 on macOS)."""
 
@@ -59,11 +61,18 @@ def encode_segment(name: str) -> str:
     """Encode a name as one segment of a path; different names have different segments.
 
     Letters, digits and `_.-~+=,@` stay; all else is percent-encoded (RFC 3986) as UTF-8, and so is a leading dot, which
-    would hide the file or mean a folder. `%empty` and the `%-` before the digest of a shortened name are no such codes.
+    would hide the file or mean a folder. So that a tree can be copied to Windows, this also holds for a dot at the end
+    and for the first letter of a name that means a device there, such as `nul.json`.
+
+    `%empty` and the `%-` before the digest of a shortened name are no such codes.
     """
     safe = quote(name, safe="+=,@", errors="surrogatepass") or "%empty"
     if safe.startswith("."):
         safe = "%2E" + safe[1:]
+    if safe.endswith("."):
+        safe = safe[:-1] + "%2E"
+    if _WINDOWS_DEVICE.fullmatch(safe):
+        safe = f"%{ord(safe[0]):X}{safe[1:]}"
     if len(safe) <= _LONGEST:
         return safe
     digest = sha256(safe.encode()).hexdigest()[:_DIGEST]

@@ -24,6 +24,13 @@ class _Provided(NamedTuple):
     source: FileStamp | None
 
 
+class _Link(NamedTuple):
+    """What a link leads to, and what it is like."""
+
+    target: Path
+    state: Path | FileStamp | None
+
+
 class FileCopies:
     """Provides every file once for the whole session, for as long as programs leave it as it was.
 
@@ -42,11 +49,11 @@ class FileCopies:
         self._folder = folder
         self._count = 0
         self._provided: dict[Path, _Provided] = {}
-        self._links: dict[Path, Path] = {}
+        self._links: dict[Path, _Link] = {}
         self._changed: dict[Path, FileStamp | None] = {}
 
     def link(self, link: Path, source: Path) -> None:
-        """Create a link to a file or folder for programs.
+        """Create a link to a file or folder for programs; where only few may make one, another name or a copy.
 
         Raises:
             BenchmarkFailed: It is used where it is, and an earlier program of the session changed it.
@@ -54,15 +61,19 @@ class FileCopies:
         """
         target = self._provide(source.resolve(strict=True))
         link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(target)
-        self._links[link] = target
+        _make_link(link, target)
+        self._links[link] = _Link(target, _read_link(link))
 
     def release(self, link: Path, *, keep_copy: bool) -> None:
         """Remove a link, and the copy that it leads to unless that is to be kept, or another link needs it."""
-        target = self._links.pop(link, None)
-        link.unlink(missing_ok=True)
-        if keep_copy or target is None or target in self._links.values():
+        made = self._links.pop(link, None)
+        if link.is_dir() and not link.is_symlink():
+            shutil.rmtree(link)
+        else:
+            link.unlink(missing_ok=True)
+        if keep_copy or made is None or made.target in {other.target for other in self._links.values()}:
             return
+        target = made.target
         for source, provided in list(self._provided.items()):
             if provided.path == target:
                 del self._provided[source]
@@ -81,11 +92,12 @@ class FileCopies:
         for source, provided in list(self._provided.items()):
             if _read_stamp(provided.path) != provided.stamp:
                 del self._provided[source]
+                self._links = {link: made for link, made in self._links.items() if made.target != provided.path}
                 if provided.path == source:
                     self._changed[source] = _read_stamp(source)
                 raise changed_input(source.name, program_end)
-        for link, target in list(self._links.items()):
-            if not link.is_symlink() or link.readlink() != target:
+        for link, made in list(self._links.items()):
+            if _read_link(link) != made.state:
                 del self._links[link]
                 raise changed_input(link.name, program_end)
 
@@ -111,6 +123,27 @@ class FileCopies:
         _copy(source, copy)
         shutil.copystat(source, copy)  # its times too: any later write shows
         return copy
+
+
+def _make_link(link: Path, target: Path) -> None:
+    """Make a symbolic link. Windows lets few users make them: then a file gets a second name, or is copied."""
+    try:
+        link.symlink_to(target, target_is_directory=target.is_dir())
+    except OSError:
+        if target.is_dir():
+            shutil.copytree(target, link)
+            return
+        try:
+            link.hardlink_to(target)
+        except OSError:
+            shutil.copy2(target, link)
+
+
+def _read_link(link: Path) -> Path | FileStamp | None:
+    """Return what tells a link from another that took its place; None for a copied folder, or if there is nothing."""
+    if link.is_symlink():
+        return link.readlink()
+    return None if link.is_dir() else _read_stamp(link)
 
 
 def _copy(source: Path, copy: Path) -> None:

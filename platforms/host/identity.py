@@ -64,6 +64,8 @@ def allowed_cpus() -> tuple[int, ...]:
     """Return the CPUs that this process may use: in a container fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return tuple(sorted(os.sched_getaffinity(0)))
+    if hasattr(psutil.Process, "cpu_affinity"):
+        return tuple(sorted(psutil.Process().cpu_affinity() or ()))
     return tuple(range(os.cpu_count() or 1))
 
 

@@ -28,7 +28,7 @@ def is_readable(events: Path = EVENTS, paranoid: Path = _PARANOID) -> bool:
     if not (events / "energy-pkg").is_file() or shutil.which("perf") is None:
         return False
     try:
-        return os.geteuid() == 0 or int(paranoid.read_text()) <= 0
+        return (os.geteuid() if hasattr(os, "geteuid") else -1) == 0 or int(paranoid.read_text()) <= 0
     except (OSError, ValueError, AttributeError):
         return False
 

@@ -96,20 +96,41 @@ def check_pinnable(cpus: Sequence[int]) -> tuple[int, ...]:
     """
     if cpus and not can_pin():
         raise BenchmarkUnsupported(
-            "programs cannot be pinned to CPUs here: there is no `taskset`", hint="apt install util-linux, on Linux"
+            "programs cannot be pinned to CPUs on this system",
+            hint="leave out --cpus: the system places programs itself",
         )
     return check_cpus(cpus, allowed_cpus(), "here")
 
 
 def can_pin() -> bool:
     """Return whether programs can be pinned to CPUs."""
-    return _taskset() is not None
+    return _taskset() is not None or hasattr(psutil.Process, "cpu_affinity")
 
 
 def pin_prefix(cpus: Sequence[int]) -> tuple[str, ...]:
-    """Return the words that pin a program to these CPUs; none where programs cannot be pinned."""
+    """Return the words that pin a program to these CPUs from its beginning; none without `taskset`."""
     taskset = _taskset()
     return (taskset, "-c", ",".join(map(str, cpus))) if taskset else ()
+
+
+def pin_process(pid: int, cpus: Sequence[int]) -> None:
+    """Pin a process that was just started, on systems that can and have no `taskset`: Windows, small containers.
+
+    It may have run elsewhere for a moment. One that has ended is no error.
+
+    Raises:
+        BenchmarkUnsupported: The system refuses.
+    """
+    if _taskset() is not None or not can_pin():
+        return
+    try:
+        psutil.Process(pid).cpu_affinity(list(cpus))
+    except psutil.NoSuchProcess:
+        return
+    except (psutil.Error, OSError, ValueError) as error:
+        raise BenchmarkUnsupported(
+            f"the system did not pin the program to CPU {', '.join(map(str, cpus))}: {error}", hint="leave out --cpus"
+        ) from error
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -87,7 +88,8 @@ class Host:
             stack.enter_context(machine_lock.hold(self._lock_path, self._lock_timeout_s, progress))
             folder = stack.enter_context(session_folder(self._work, keep=self._keep))
             ranked = placement.rank_cpus(self._cpus)
-            attributes = {**device.attributes, "placement": ranked.describe()} if self._pins else device.attributes
+            is_placed = self._pins and placement.can_pin()
+            attributes = {**device.attributes, "placement": ranked.describe()} if is_placed else device.attributes
             return HostSession(
                 device.model_copy(update={"attributes": attributes}), folder, ranked, pin=self._pins, meter=self._meter
             )
@@ -100,10 +102,14 @@ class Host:
 
     @property
     def _pins(self) -> bool:
-        return self._cpus != () and placement.can_pin()
+        return self._cpus != ()
 
 
 def _diagnose_tools() -> Iterator[Finding]:
+    if sys.platform != "linux":
+        text = "by the system's own call" if placement.can_pin() else "this system cannot pin programs to CPUs"
+        yield Finding("pinning", placement.can_pin() or None, text, "")
+        return
     purposes = {"taskset": "pins programs to CPUs", "setpriv": "ends programs with a killed harness"}
     for tool, purpose in purposes.items():
         path = shutil.which(tool)

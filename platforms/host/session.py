@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
@@ -16,12 +18,13 @@ from harness import shell
 from harness.core.command import Command, Completed
 from harness.core.device import Device, DeviceState
 from harness.core.errors import EnvironmentProblem, OutOfSpace
+from harness.core.note import Note
 from harness.core.protocols import Staged
 from harness.files.atomic import replacing
 from harness.files.locks import FileLock
 from platforms.host.energy import RaplMeter
 from platforms.host.file_copies import FileCopies
-from platforms.host.placement import Placement, can_pin, check_pinnable, pin_prefix
+from platforms.host.placement import Placement, can_pin, check_pinnable, pin_prefix, pin_process
 from platforms.host.programs import check_program
 from platforms.host.state import StateReader
 from platforms.staging import describe_end, missing_program
@@ -32,6 +35,16 @@ _DIGITS = 6
 """Length of the names of folders in one session: their paths are equally long, because the length of an argument moves
 the stack of a program, and with it its speed."""
 _LOCK: Final = ".lock"
+_NOT_PINNED: Final = Note(
+    code="not_pinned",
+    message="not pinned: this system cannot pin programs to CPUs, and may move them between fast and slow ones",
+    hint="compare what was measured in the same run only",
+)
+_BLIND: Final = Note(
+    code="state_unknown",
+    message="device state unknown: this system shows no clock frequency and no temperature, so throttling goes unseen",
+    hint="measure again later, and compare in the same run",
+)
 
 
 class _FileVersion(NamedTuple):
@@ -95,7 +108,7 @@ class HostSession:
         device: This machine.
         folder: Folder of the session.
         placement: CPUs in order of preference.
-        pin: Whether programs with a known number of threads are pinned.
+        pin: Whether programs with a known number of threads are pinned, where the system can.
     """
 
     def __init__(
@@ -143,14 +156,16 @@ class HostSession:
         """
         cpus = self._choose_cpus(command)
         pinned = self._pin_to(cpus, command)
-        completed = self._meter.measure(pinned, shell.run) if command.energy else shell.run(pinned)
+        started = partial(shell.run, on_start=partial(self._pin_started, cpus))
+        completed = self._meter.measure(pinned, started) if command.energy else started(pinned)
         return self._complete(completed, cpus)
 
     @contextlib.contextmanager
     def start(self, command: Command) -> Iterator[_PinnedProcess]:
         """Start an interactive program; raises as `run` does."""
         cpus = self._choose_cpus(command)
-        with shell.start(self._pin_to(cpus, command)) as process:
+        pinned = self._pin_to(cpus, command)
+        with shell.start(pinned, on_start=partial(self._pin_started, cpus)) as process:
             yield _PinnedProcess(process, lambda completed: self._complete(completed, cpus))
 
     def pull(self, remote: str, local: Path) -> None:
@@ -193,7 +208,18 @@ class HostSession:
 
     def _complete(self, completed: Completed, cpus: tuple[int, ...]) -> Completed:
         self._copies.check(describe_end(completed))
-        return replace(completed, cpus=cpus or None)
+        return replace(completed, cpus=cpus or None, notes=(*completed.notes, *self._notes(completed.command)))
+
+    def _notes(self, command: Command) -> Iterator[Note]:
+        if self._pin and command.threads is not None and command.cpus is None and not can_pin():
+            yield _NOT_PINNED
+        if self._state.is_blind:
+            yield _BLIND
+
+    @staticmethod
+    def _pin_started(cpus: tuple[int, ...], pid: int) -> None:
+        if cpus:
+            pin_process(pid, cpus)
 
     def _choose_cpus(self, command: Command) -> tuple[int, ...]:
         if command.cpus is not None:
@@ -223,7 +249,7 @@ class _PinnedProcess:
 def _executable(path: Path, folder: Path) -> Path:
     if not path.is_file():
         raise missing_program(path)
-    if path.stat().st_mode & 0o111:
+    if os.access(path, os.X_OK):
         return path
     folder.mkdir(exist_ok=True)
     copy = folder / path.name

@@ -38,6 +38,11 @@ class StateReader:
             **_battery(),
         )
 
+    @property
+    def is_blind(self) -> bool:
+        """Whether this system shows neither clocks nor temperatures, on any machine: only Linux does, to programs."""
+        return not _CPU.exists()
+
     def _busy(self) -> float | None:
         before, now = self._times, psutil.cpu_times()
         self._times = now

@@ -108,7 +108,7 @@ def test_cpus_that_disappeared_are_a_problem_of_the_environment(tmp_path: Path) 
 
 
 def test_a_machine_that_cannot_pin_refuses_chosen_cpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(placement, "_taskset", lambda: None)
+    monkeypatch.setattr(placement, "can_pin", lambda: False)
     with pytest.raises(UsageError, match="cannot be pinned"):
         create(Settings(cache_dir=tmp_path, cpus=(0,)))
     create(Settings(cache_dir=tmp_path, cpus=()))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
+from urllib.parse import unquote
 
 import pytest
 from hypothesis import given
@@ -21,6 +22,17 @@ def test_a_folder_is_published_completely_or_not_at_all(tmp_path: Path) -> None:
 @given(st.text(st.characters()), st.text(st.characters()))
 def test_different_names_are_different_segments(first: str, second: str) -> None:
     assert (encode_segment(first) == encode_segment(second)) == (first == second)
+
+
+@pytest.mark.parametrize("name", ["con", "NUL", "nul.json", "Com1", "lpt9.tar.gz", "aux."])
+def test_a_name_that_means_a_device_on_windows_is_none(name: str) -> None:
+    segment = encode_segment(name)
+    assert not PureWindowsPath(segment).is_reserved()
+    assert unquote(segment) == name
+
+
+def test_names_end_in_no_dot_which_windows_would_remove() -> None:
+    assert encode_segment("v1.") == "v1%2E"
 
 
 @given(st.text(st.sampled_from("a%2E-./ü~"), max_size=400), st.text(st.sampled_from("a%2E-./ü~"), max_size=400))

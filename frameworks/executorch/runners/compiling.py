@@ -88,7 +88,7 @@ def run_steps(steps: Sequence[Sequence[str]], log: Path) -> None:
     for argv in steps:
         completed = shell.run(Command(tuple(argv), timeout_s=_STEP_S))
         output += f"$ {' '.join(argv)}\n{completed.stdout}{completed.stderr}\n"
-        log.write_text(output)
+        log.write_text(output, encoding="utf-8")
         if not completed.ok:
             last = "\n".join(f"    {line}" for line in output.strip().splitlines()[-15:])
             raise BuildFailed(

@@ -144,7 +144,7 @@ class Mirror:
         git("init", "--quiet", "--template=", "--", str(folder), at=None)
         inside = folder / ".git"
         (inside / "objects" / "info").mkdir(exist_ok=True)
-        (inside / "objects" / "info" / "alternates").write_text(f"{self.path / 'objects'}\n")
+        (inside / "objects" / "info" / "alternates").write_text(f"{self.path / 'objects'}\n", encoding="utf-8")
         if self.is_shallow:
             shutil.copyfile(self.path / "shallow", inside / "shallow")
         tags = "+refs/tags/*:refs/tags/*"

@@ -16,6 +16,7 @@ from harness.core.command import Command
 from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
 from harness.testing.progress import RecordedProgress
 from platforms.host import create, identity, placement
+from platforms.host import session as host_session
 from platforms.host.placement import Cpu, Placement
 from platforms.host.platform import Host
 from platforms.host.state import StateReader
@@ -237,14 +238,28 @@ def test_busy_comes_with_the_number_of_cpus() -> None:
     assert StateReader().read().cpus == os.cpu_count()
 
 
-def test_missing_pinning_is_not_recorded(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_is_pinned_by_its_number_where_there_is_no_taskset(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(placement, "_taskset", lambda: None)
+    script = ("/bin/sh", "-c", 'sleep 0.5; exec "$@"', "sh", *AFFINITY)  # pinned just after its start
+    with host.open(host.devices()[0], RecordedProgress()) as session:
+        completed = session.run(Command(script, threads=1))
+    assert completed.cpus is not None
+    assert affinity_of(completed.stdout) == set(completed.cpus)
+
+
+def test_missing_pinning_is_told_and_not_recorded(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(placement, "_taskset", lambda: None)
+    monkeypatch.setattr(placement, "can_pin", lambda: False)
+    monkeypatch.setattr(host_session, "can_pin", lambda: False)
     with host.open(host.devices()[0], RecordedProgress()) as session:
         completed = session.run(Command(AFFINITY, threads=1))
         assert "placement" not in session.device.attributes
         with pytest.raises(BenchmarkUnsupported, match="cannot be pinned"):
             session.run(Command(AFFINITY, cpus=identity.allowed_cpus()))
     assert completed.cpus is None
+    assert [note.code for note in completed.notes] == ["not_pinned"]
     assert affinity_of(completed.stdout) == set(identity.allowed_cpus())
 
 
