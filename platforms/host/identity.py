@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import socket
+import sys
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
@@ -64,7 +65,7 @@ def allowed_cpus() -> tuple[int, ...]:
     """Return the CPUs that this process may use: in a container fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return tuple(sorted(os.sched_getaffinity(0)))
-    if hasattr(psutil.Process, "cpu_affinity"):
+    if sys.platform != "darwin" and hasattr(psutil.Process, "cpu_affinity"):
         return tuple(sorted(psutil.Process().cpu_affinity() or ()))
     return tuple(range(os.cpu_count() or 1))
 

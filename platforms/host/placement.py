@@ -7,6 +7,7 @@ cores, and a core that does not exist makes every run fail.
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -121,7 +122,7 @@ def pin_process(pid: int, cpus: Sequence[int]) -> None:
     Raises:
         BenchmarkUnsupported: The system refuses.
     """
-    if _taskset() is not None or not can_pin():
+    if sys.platform == "darwin" or _taskset() is not None or not can_pin():
         return
     try:
         psutil.Process(pid).cpu_affinity(list(cpus))
