@@ -18,13 +18,24 @@ undisturbed run of one thread shows less than 1.01."""
 _UNITS_NS: Final = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1))
 
 
-def note_launch(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
-    """Yield every note that applies to the observations of a launch, in any framework."""
+def note_launch(
+    observations: Sequence[Observation],
+    benchmark: Benchmark,
+    *,
+    operators_hint: str = "leave out the times of operators: this runtime does not tell them",
+) -> Iterator[Note]:
+    """Yield every note that applies to the observations of a launch, in any framework.
+
+    Args:
+        observations: What the launch printed.
+        benchmark: The benchmark.
+        operators_hint: What to do where operators could not be timed.
+    """
     yield from _note_time_limit(observations, benchmark)
     yield from _note_threads(observations, benchmark)
     yield from _note_observed_threads(observations, benchmark)
     yield from _note_disturbance(observations, benchmark)
-    yield from _note_operators(observations)
+    yield from _note_operators(observations, operators_hint)
     yield from _note_phases(observations)
 
 
@@ -92,13 +103,13 @@ def _note_disturbance(observations: Sequence[Observation], benchmark: Benchmark)
     )
 
 
-def _note_operators(observations: Sequence[Observation]) -> Iterator[Note]:
+def _note_operators(observations: Sequence[Observation], hint: str) -> Iterator[Note]:
     reason = find_observation(observations, "RUN operators_unavailable")
     if reason is not None:
         yield Note(
             code="operators_unavailable",
             message=f"operators could not be timed: {reason.info}",
-            hint="use the native runner (--runner native) with executorch 1.5 or newer",
+            hint=hint,
         )
 
 

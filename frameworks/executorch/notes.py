@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from frameworks import notes
 from frameworks.executorch import openvino, placement
@@ -11,10 +12,12 @@ from harness.core.benchmark import Benchmark
 from harness.core.metric import Observation
 from harness.core.note import Note
 
+_OPERATORS_HINT: Final = "use the native runner (--runner native) with executorch 1.5 or newer"
+
 
 def note_launch(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
     """Yield every note that applies to the observations of a launch."""
-    yield from notes.note_launch(observations, benchmark)
+    yield from notes.note_launch(observations, benchmark, operators_hint=_OPERATORS_HINT)
     yield from _note_libc(observations)
     yield from openvino.note_precision(observations)
     yield from placement.note_placement(observations)
