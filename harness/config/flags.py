@@ -332,6 +332,7 @@ _COMMAND_FLAGS: Final = frozenset(
         *("--bad", "--benchmark", "--calibration", "--exec-dir", "--files", "--flush", "--from", "--good"),
         *("--json", "--keep-mib", "--model", "--output", "-o", "--path", "--prune", "--recipe", "--seed", "--state"),
         *("--unused-days", "--help", "-h", "--version", "-V", "--against", "--export", "--samples", "--section"),
+        *("--rounds", "--tolerance"),
     }
 )
 """Flags of single commands."""

@@ -15,7 +15,9 @@ from packaging.utils import canonicalize_name
 
 from frameworks import packages
 from frameworks.executorch.required import EXPORTS, RUNNER
+from frameworks.onnxruntime import framework as onnxruntime
 from frameworks.packages import EXTRAS
+from frameworks.tflite import required as tflite
 from harness.files import installation
 from tests.cli.project import Outcome, Project, generic, observe, one_test
 from tests.docs.pages import ROOT
@@ -171,12 +173,14 @@ def test_each_extra_that_a_text_names_exists() -> None:
 def test_the_tested_set_is_written_alike_everywhere() -> None:
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     pins = {Requirement(line).name: Requirement(line) for line in lines if line and not line.startswith("#")}
-    assert pins.keys() == {canonicalize_name(package) for package in EXTRAS}
+    frameworks = {*onnxruntime.EXTRAS, *tflite.EXTRAS} - {"numpy", "torch"}
+    assert pins.keys() == {canonicalize_name(package) for package in EXTRAS} | frameworks
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert {str(Requirement(line)) for line in project["tested"]} == {str(pins[package]) for package in EXPORTS}
     ranges = (
         Requirement(line)
-        for line in {*project["executorch"], *project["vision"], *project["openvino"], *project["efficientnet"]}
+        for extra in ("executorch", "vision", "openvino", "efficientnet", "onnxruntime", "tflite")
+        for line in project[extra]
     )
     for wanted in ranges:
         if wanted.name in pins:

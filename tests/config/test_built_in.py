@@ -77,7 +77,7 @@ def test_a_command_line_may_begin_with_a_specification(empty_folder: Path) -> No
     ("word", "hint"),
     [
         ("comparee", "did you mean compare?"),
-        ("mv3", "did you mean mv3_large or mv3_small?"),
+        ("mv3", "did you mean mv3_large or mv3_small or mv3_small_frameworks?"),
         ("help", "`harness --help` lists the commands, `harness list` the models"),
         ("mv22", "did you mean mv2?"),
         ("zzz", "`harness --help` lists the commands, `harness list` the models"),
