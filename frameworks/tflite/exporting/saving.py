@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -110,7 +111,7 @@ def _convert(request: Path, folder: Path, task: ExportTask) -> Completed:
 
 def _last_message(completed: Completed) -> str:
     """Return the last line that says something; the rest is in the log."""
-    print(completed.stdout, completed.stderr, sep="\n")
+    sys.stderr.write(f"{completed.stdout}\n{completed.stderr}\n")
     lines = [line.strip() for line in completed.stderr.splitlines() if line.strip() and not line.startswith(_NOISE)]
     return lines[-1][:300] if completed.exit_code and lines else completed.describe()
 
