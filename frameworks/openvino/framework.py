@@ -11,7 +11,7 @@ from frameworks.openvino.notes import note_openvino
 from frameworks.python_framework import PythonFrameworkParts
 
 _EXTRAS: Final = {"openvino": "openvino-runtime", "torch": "pytorch", "nncf": "openvino-int8"}
-"""The extra `openvino` is for ExecuTorch's delegate, and its releases are older (docs/decisions/0075)."""
+"""The extra `openvino` is for ExecuTorch's delegate, and its releases are older (docs/decisions/0037)."""
 
 OPTIONS: Final = (
     BackendOption(
