@@ -37,9 +37,9 @@ class FakeMeter:
         self.calls.append("stop")
 
     def samples(self) -> PowerSamples:
-        times = np.arange(0, self.now - self._started, 0.001)
+        times = np.arange(0, self.now - self._started, 0.001, dtype=np.float64)
         began, ended = (time - self._started for time in self.load)
-        power = np.where((times >= began) & (times < ended), 3.0, 1.0)
+        power = 1.0 + 2.0 * ((times >= began) & (times < ended))
         return PowerSamples(times, power / 4, np.full(len(times), 4.0))
 
     def wait(self, seconds: float) -> None:

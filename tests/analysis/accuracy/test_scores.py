@@ -124,8 +124,8 @@ def test_a_probability_of_zero_where_the_reference_has_more_is_a_reason() -> Non
 
 def test_a_stage_without_finite_scores_agrees_with_nothing() -> None:
     counts = ScoreCounts(10, rows=1)
-    counts.add(np.arange(10.0), None, [9])
-    counts.add(np.arange(10.0), np.arange(10.0), [9])
+    counts.add(np.arange(10, dtype=np.float64), None, [9])
+    counts.add(np.arange(10, dtype=np.float64), np.arange(10, dtype=np.float64), [9])
     found = agreement(counts)
     assert (found["top1_agreement"].value, found["top1_agreement"].examples) == (0.5, 2)
     assert found["top5_agreement"].value == 0.5
