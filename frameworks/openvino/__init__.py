@@ -1,4 +1,4 @@
-"""OpenVINO's runtime: its own model format and its options. The output of `benchmark_app` is not read yet."""
+"""OpenVINO's runtime: its own model format, its options, and the output of `benchmark_app`."""
 
 from __future__ import annotations
 

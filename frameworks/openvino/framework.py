@@ -7,6 +7,7 @@ from typing import Final
 
 from frameworks.backend_options import BackendOption
 from frameworks.exporting.exporter import FileExporter
+from frameworks.openvino.benchmark_app import read_output
 from frameworks.openvino.notes import note_openvino
 from frameworks.python_framework import PythonFrameworkParts
 
@@ -46,5 +47,6 @@ PARTS: Final = PythonFrameworkParts(
     exporter=EXPORTER,
     options=OPTIONS,
     extras=_EXTRAS,
+    read_output=read_output,
     make_notes=note_openvino,
 )
