@@ -28,9 +28,17 @@ def assess_energy(metrics: Sequence[Metric]) -> tuple[Note, ...]:
         return (Note(code="energy_of_one_launch", message=message, hint="ask for more launches (`repeat`)"),)
     if interval.low > 0:
         return ()
-    message = (
-        f"{energy.name} cannot be told from that of the idle device: {energy.median:.3g} mJ, 95 % interval "
-        f"{interval.low:.3g} to {interval.high:.3g} mJ over {interval.launches} launches"
+    measured = (
+        f"{energy.median:.3g} mJ, 95 % interval {interval.low:.3g} to {interval.high:.3g} mJ over {interval.launches} "
+        "launches"
     )
-    hint = "ask for more launches (`repeat`), or for longer ones (`window`, `baseline` in the `power` block)"
+    if interval.high < 0:
+        message = (
+            f"{energy.name} is below 0 ({measured}): the idle baseline took more power than the program, so that "
+            "something else drew power while the device should have idled, or it was still busy"
+        )
+        hint = "let nothing else run on the device, its screen and radios off, and take a longer `baseline`"
+    else:
+        message = f"{energy.name} cannot be told from that of the idle device: {measured}"
+        hint = "ask for more launches (`repeat`), or for longer ones (`window`, `baseline` in the `power` block)"
     return (Note(code="energy_not_above_idle", message=message, hint=hint, trust=False),)

@@ -297,7 +297,12 @@ class Benchmark(Value):
     @property
     def obstacle(self) -> str | None:
         """Reason why no device can run it; None where some may."""
-        if not self.is_about_energy or self.app is None or self._meters_outside:
+        return self.energy_obstacle if self.is_about_energy else None
+
+    @property
+    def energy_obstacle(self) -> str | None:
+        """Reason why no device can meter its energy; None where some may."""
+        if self.app is None or self._meters_outside:
             return None
         return "the energy of an app cannot be separated from that of its start without an external meter (`monsoon`)"
 
@@ -307,8 +312,8 @@ class Benchmark(Value):
 
     @property
     def is_about_energy(self) -> bool:
-        """Whether energy is what it measures: it is skipped where nothing can meter it."""
-        return self.metric == POWER or (self.power is not None and self.metric in ENERGY_TESTS)
+        """Whether energy is what all of its launches measure; with a list of kinds, it has a pass of its own."""
+        return not self.kinds and (self.metric == POWER or (self.power is not None and self.metric in ENERGY_TESTS))
 
     @property
     def looks(self) -> tuple[int, ...]:

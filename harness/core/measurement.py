@@ -46,6 +46,7 @@ class Job:
         references: Outputs to compare its own with; None where its outputs are not compared, or cannot be.
         unreferenced: Why there are no references, where it was asked whether it does the same work; else None.
         meter: External meter of its energy; None where the device meters itself, or nothing does.
+        unmetered: Why energy, one of several kinds, is left out; None where it is not.
     """
 
     benchmark: Benchmark
@@ -54,6 +55,7 @@ class Job:
     references: References | None = None
     unreferenced: str | None = None
     meter: LaunchMeter | None = None
+    unmetered: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

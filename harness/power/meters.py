@@ -45,3 +45,9 @@ class PowerMeter(Protocol):
 
     def samples(self) -> PowerSamples:
         """Return what was recorded last, with as many times as currents and voltages."""
+
+    def close(self) -> None:
+        """End recording and the connection; the device is fed on.
+
+        What the meter refuses then is ignored: the samples are here, and opening it again says what is wrong.
+        """

@@ -1,13 +1,16 @@
 """Monsoon's High Voltage Power Monitor, by its maker's library (`Monsoon` on PyPI, MIT; extra `monsoon`).
 
 The library samples in a loop of its own until a trigger stops it, prints what goes wrong, and keeps samples in lists:
-here it runs in a thread, its words go to standard error, and the number of samples is limited.
-Source: `HVPM.py`, `pmapi.py` and `sampleEngine.py` of version 0.1.88. Unproven on a real meter: none was at hand.
+here it runs in a thread, its words go to standard error, and the number of samples is limited. It shares one connection
+and one set of calibration values between all of its meters, so that two would read from the last: here each has its
+own. Source: `HVPM.py`, `pmapi.py`, `Operations.py` and `sampleEngine.py` of version 0.1.88. Unproven on a real meter:
+none was at hand.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import importlib.util
 import sys
@@ -19,6 +22,7 @@ import numpy as np
 
 from harness.core.errors import EnvironmentProblem
 from harness.power.meters import PowerSamples
+from harness.shell import poll_until
 
 SAMPLES_PER_S: Final = 5000
 DEFAULT_V: Final = 4.0
@@ -26,6 +30,9 @@ DEFAULT_V: Final = 4.0
 _LARGEST_A: Final = 8.0
 """Limit of the current while the device starts and runs. FAI-PEP has 14 A, the most that the meter can feed."""
 _STARTS_S: Final = 15.0
+_LIBRARY: Final = ("HVPM", "Operations", "pmapi", "sampleEngine")
+_RETURNS_S: Final = 6.0
+"""Time in which a meter is there again after it was closed, which resets it; its library waits for 5 s."""
 _USB_OFF, _USB_ON = 0, 1
 _TIME, _CURRENT, _VOLTAGE = 0, 1, 4
 """Columns of `SampleEngine.getSamples()`: seconds, milliamperes, volts."""
@@ -81,24 +88,42 @@ class Monsoon:
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._failure: str | None = None
-        with _mapped(f"Monsoon power meter {serial or ''}".rstrip()):
-            self._device: Any = importlib.import_module("Monsoon.HVPM").Monsoon()
-            self._device.setup_usb(int(serial) if serial is not None and serial.isdigit() else serial)
-            if self._device.Protocol.DEVICE is None:
-                raise EnvironmentProblem(
-                    f"there is no Monsoon power meter {serial or ''}".rstrip(), hint="check --monsoon-map and its cable"
-                )
-            self._device.fillStatusPacket()
-            self._device.setPowerUpCurrentLimit(_LARGEST_A)
-            self._device.setRunTimeCurrentLimit(_LARGEST_A)
-            self._device.setVout(voltage_v)
-            library: Any = importlib.import_module("Monsoon.sampleEngine")
-            self._engine: Any = library.SampleEngine(self._device, errorMode=library.ErrorHandlingModes.off)
-            self._engine.ConsoleOutput(False)
-            self._engine.setTriggerChannel(library.channels.timeStamp)
-            self._engine.setStartTrigger(library.triggers.GREATER_THAN, 0)
-            self._engine.setStopTrigger(lambda _value, _level: self._stopped.is_set(), 0)
         self._errors: tuple[type[Exception], ...] = _errors()
+        self._is_usb_cut = False
+        hvpm, self._operations, self._pmapi, self._sampling = map(_import, _LIBRARY)
+        self._device: Any = hvpm.Monsoon()
+        try:
+            with _mapped(f"Monsoon power meter {serial or ''}".rstrip()):
+                self._connect(serial)
+                self._set_up(voltage_v)
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self, serial: str | None) -> None:
+        """Connect as soon as it is there, and end what a harness that was killed may have left it recording."""
+        if not poll_until(lambda: self._is_found(serial), _RETURNS_S):
+            raise EnvironmentProblem(
+                f"there is no Monsoon power meter {serial or ''}".rstrip(), hint="check --monsoon-map and its cable"
+            )
+        self._device.stopSampling()
+
+    def _is_found(self, serial: str | None) -> bool:
+        self._device.setup_usb(serial, self._pmapi.USB_protocol())
+        return self._device.Protocol.DEVICE is not None
+
+    def _set_up(self, voltage_v: float) -> None:
+        self._device.statusPacket = self._operations.statusPacket()
+        self._device.fillStatusPacket()
+        self._device.setPowerUpCurrentLimit(_LARGEST_A)
+        self._device.setRunTimeCurrentLimit(_LARGEST_A)
+        self._device.setVout(voltage_v)
+        library = self._sampling
+        self._engine: Any = library.SampleEngine(self._device, errorMode=library.ErrorHandlingModes.off)
+        self._engine.ConsoleOutput(False)
+        self._engine.setTriggerChannel(library.channels.timeStamp)
+        self._engine.setStartTrigger(library.triggers.GREATER_THAN, 0)
+        self._engine.setStopTrigger(lambda _value, _level: self._stopped.is_set(), 0)
 
     def start(self) -> None:
         """Record in a thread, until `stop` or the limit."""
@@ -106,6 +131,7 @@ class Monsoon:
         self._stopped.clear()
         self._failure = None
         if self._disable_usb:
+            self._is_usb_cut = True
             with _mapped("the Monsoon power meter"):
                 self._device.setUSBPassthroughMode(_USB_OFF)
         self._thread = threading.Thread(target=self._record, name="monsoon", daemon=True)
@@ -120,9 +146,16 @@ class Monsoon:
         thread.join(_STARTS_S)
         if thread.is_alive():
             raise EnvironmentProblem("the Monsoon power meter does not stop", hint="switch it off and on again")
-        if self._disable_usb:
-            with _mapped("the Monsoon power meter"):
-                self._device.setUSBPassthroughMode(_USB_ON)
+        self._connect_usb()
+
+    def close(self) -> None:
+        """End recording and the connection, as far as it answers. It feeds its device on."""
+        with contextlib.suppress(EnvironmentProblem):
+            self.stop()
+        with contextlib.suppress(EnvironmentProblem):
+            self._connect_usb()
+        with contextlib.suppress(*self._errors):
+            self._device.closeDevice()
 
     def samples(self) -> PowerSamples:
         """Return the samples; their times begin at 0."""
@@ -135,12 +168,27 @@ class Monsoon:
         )
         return PowerSamples(times_s, current_ma / 1000, voltage_v)
 
+    def _connect_usb(self) -> None:
+        """Connect the device's USB again, where it was cut."""
+        if self._is_usb_cut:
+            with _mapped("the Monsoon power meter"):
+                self._device.setUSBPassthroughMode(_USB_ON)
+            self._is_usb_cut = False
+
     def _record(self) -> None:
         try:
-            with contextlib.redirect_stdout(sys.stderr):
-                self._engine.startSampling(self._limit)
+            self._engine.startSampling(self._limit)
         except self._errors as error:
             self._failure = str(error) or type(error).__name__
+            with contextlib.suppress(*self._errors):
+                self._device.stopSampling()
+
+
+def _import(name: str) -> Any:  # noqa: ANN401 - it has no types
+    """Import a module of the library, whose words go to standard error: standard output is for results."""
+    module: Any = importlib.import_module(f"Monsoon.{name}")
+    module.print = functools.partial(print, file=sys.stderr)
+    return module
 
 
 def _errors() -> tuple[type[Exception], ...]:
@@ -152,7 +200,6 @@ def _errors() -> tuple[type[Exception], ...]:
 def _mapped(what: str) -> Any:  # noqa: ANN401 - a generator of nothing
     """Map what the library raises, also where a meter answers nothing and it computes with None."""
     try:
-        with contextlib.redirect_stdout(sys.stderr):
-            yield
+        yield
     except _errors() as error:
         raise EnvironmentProblem(f"{what} does not answer: {error}", hint="check its cable and its power") from error

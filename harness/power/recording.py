@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -20,7 +21,8 @@ class TraceMeter:
 
     Args:
         name: Name of the meter in results.
-        open_meter: Opens the meter; called before the first launch.
+        open_meter: Opens the meter; called before each launch. It is closed after each, however that ended, so that
+            benchmarks take turns with one meter, and none stays behind.
         baseline_s: Seconds of idling before and after each launch.
         clock: Seconds that only move forward.
         wait: Waits for seconds.
@@ -37,7 +39,6 @@ class TraceMeter:
     ) -> None:
         self.name = name
         self._open = open_meter
-        self._meter: PowerMeter | None = None
         self._baseline_s = baseline_s
         self._clock = clock
         self._wait = wait
@@ -48,20 +49,23 @@ class TraceMeter:
         Raises:
             EnvironmentProblem: The meter cannot be opened or started.
         """
-        if self._meter is None:
-            self._meter = self._open()
-        self._meter.start()
-        zero_s = self._clock()
+        with contextlib.closing(self._open()) as meter:
+            meter.start()
+            zero_s = self._clock()
+            try:
+                self._wait(self._baseline_s)
+                began_s = self._clock() - zero_s
+                made = launch()
+                ended_s = self._clock() - zero_s
+                self._wait(self._baseline_s)
+            finally:
+                meter.stop()
+            try:
+                samples = meter.samples()
+            except EnvironmentProblem as error:
+                return made, PowerReading(reason=error.message)
         try:
-            self._wait(self._baseline_s)
-            began_s = self._clock() - zero_s
-            made = launch()
-            ended_s = self._clock() - zero_s
-            self._wait(self._baseline_s)
-        finally:
-            self._meter.stop()
-        try:
-            load = find_load(self._meter.samples(), began_s, ended_s)
-        except (UnusableTrace, EnvironmentProblem) as error:
+            load = find_load(samples, began_s, ended_s)
+        except UnusableTrace as error:
             return made, PowerReading(reason=str(error))
         return made, PowerReading(load.load_w, load.idle_w, load.ended_s - load.began_s)

@@ -13,6 +13,7 @@ from typing import Final
 from harness.core.benchmark import ERROR, LOAD_TIME, MEMORY, OPERATORS, POWER, Benchmark
 from harness.core.errors import BenchmarkFailed
 from harness.core.metric import ENERGY_METRICS, Observation
+from harness.core.note import Note
 from harness.core.result import Outcome
 from harness.running.launch import with_remaining_time
 from harness.running.launcher import Launcher
@@ -66,6 +67,8 @@ def timed_benchmark(benchmark: Benchmark) -> Benchmark:
 def run_passes(launcher: Launcher, policy: RetryPolicy) -> None:
     """Launch once for each pass, after the timed launches; what these reported of the same kinds no longer counts.
 
+    Energy that nothing can meter is skipped, with a note.
+
     Raises:
         PassFailed: A pass ended without figures of its kind.
         DeviceLost: The device went away for good.
@@ -74,6 +77,9 @@ def run_passes(launcher: Launcher, policy: RetryPolicy) -> None:
     passes = passes_of(benchmark)
     launcher.omit(lambda observation: any(item.covers(observation) for item in passes))
     for item in passes:
+        if item.kind == POWER and launcher.job.unmetered is not None:
+            launcher.note(_skipped(item.kind, launcher.job.unmetered))
+            continue
         prepared = with_remaining_time(item.prepare(timed_benchmark(benchmark)), 0.0, 0)
         if item.kind == POWER:
             prepared = _lengthen(prepared, launcher)
@@ -89,6 +95,10 @@ def run_passes(launcher: Launcher, policy: RetryPolicy) -> None:
             raise PassFailed(item.kind, launch.reason or launch.outcome.words, hint=None, outcome=launch.outcome)
         if item.reports and not any(item.covers(observation) for observation in observed.observations):
             raise PassFailed(item.kind, "its launch reported no such figure", hint=_HINTS.get(item.kind))
+
+
+def _skipped(kind: str, reason: str) -> Note:
+    return Note(code="kind_skipped", message=f"`{kind}` was not measured: {reason}", hint=_HINTS.get(kind))
 
 
 def _lengthen(prepared: Benchmark, launcher: Launcher) -> Benchmark:

@@ -36,6 +36,9 @@ class FakeMeter:
     def stop(self) -> None:
         self.calls.append("stop")
 
+    def close(self) -> None:
+        self.calls.append("close")
+
     def samples(self) -> PowerSamples:
         times = np.arange(0, self.now - self._started, 0.001, dtype=np.float64)
         began, ended = (time - self._started for time in self.load)
@@ -55,7 +58,7 @@ def test_a_launch_is_recorded_between_idling() -> None:
     fake = FakeMeter()
     meter = TraceMeter("monsoon", lambda: fake, baseline_s=3.0, clock=lambda: fake.now, wait=fake.wait)
     made, reading = meter.record(fake.run)
-    assert (made, fake.calls) == ("done", ["start", "stop"])
+    assert (made, fake.calls) == ("done", ["start", "stop", "close"])
     assert reading.load_w == pytest.approx(3.0, rel=0.02)
     assert reading.idle_w == pytest.approx((1.0, 1.0))
     assert reading.load_s == pytest.approx(4.6, abs=0.1)
@@ -70,7 +73,7 @@ def test_a_launch_that_fails_ends_the_recording() -> None:
 
     with pytest.raises(BenchmarkFailed):
         meter.record(fail)
-    assert fake.calls == ["start", "stop"]
+    assert fake.calls == ["start", "stop", "close"]
 
 
 def test_the_serial_numbers_of_meters_are_read_by_device() -> None:
@@ -115,6 +118,17 @@ def test_a_host_without_rapl_skips_tests_of_energy_and_only_those(tmp_path: Path
     assert "RAPL" in str(choose_meter(power, device, host, Meters()).obstacle)
     beside = benchmark(metric="delay", energy=True, power=PowerRequest())
     assert choose_meter(beside, device, host, Meters()).obstacle is None
+
+
+def test_energy_that_is_one_of_several_kinds_is_left_out_and_alone_is_skipped(tmp_path: Path) -> None:
+    host = Host(tmp_path / "work", lock_path=tmp_path / "lock", meter=RaplMeter(tmp_path, tmp_path))
+    (device,) = host.devices()
+    for kinds in (("delay", "power"), ("power", "memory")):
+        several = choose_meter(benchmark(metric=kinds[0], kinds=kinds, power=PowerRequest()), device, host, Meters())
+        assert several.obstacle is None
+        assert "RAPL" in str(several.unmetered)
+    alone = choose_meter(benchmark(metric="power", kinds=("power",), power=PowerRequest()), device, host, Meters())
+    assert "RAPL" in str(alone.obstacle)
 
 
 def test_a_meter_that_fails_is_an_environment_problem() -> None:

@@ -92,6 +92,13 @@ def test_energy_that_cannot_be_told_from_none_says_so(samples: tuple[float, ...]
     assert [note.code for note in assess_energy((energies(*samples),))] == codes
 
 
+def test_energy_below_that_of_the_idle_device_is_explained_as_a_baseline_that_was_too_high() -> None:
+    (note,) = assess_energy((energies(-8.0, -7.5, -8.5, -8.1, -7.9, -8.2),))
+    assert (note.code, note.trust) == ("energy_not_above_idle", False)
+    assert "cannot be told" not in note.message
+    assert "baseline took more power than the program" in note.message
+
+
 def observed(whole: float, net: float | None) -> tuple[Observation, ...]:
     items = [Observation(type="NET", metric="energy", unit="mJ", samples=(whole,)), LATENCY]
     if net is not None:

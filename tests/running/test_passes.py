@@ -77,7 +77,9 @@ class MeteredSession:
 SCORES = OutputFile(key="output_files.scores", filename="scores.txt", location="{TGTDIR}scores.txt")
 
 
-def run(session: Session, tmp_path: Path, *kinds: str, **fields: object) -> tuple[Measurement, Result]:
+def run(
+    session: Session, tmp_path: Path, *kinds: str, unmetered: str | None = None, **fields: object
+) -> tuple[Measurement, Result]:
     given = {
         "id": 0,
         "model": Model(name="m", format="f"),
@@ -90,7 +92,7 @@ def run(session: Session, tmp_path: Path, *kinds: str, **fields: object) -> tupl
         "origin": Origin(file=Path("spec.json")),
         "digest": "0",
     }
-    job = Job(Benchmark.model_validate({**given, **fields}), Build(source="none", commit="none"))
+    job = Job(Benchmark.model_validate({**given, **fields}), Build(source="none", commit="none"), unmetered=unmetered)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     measured = measure(
@@ -128,6 +130,20 @@ def test_each_kind_that_disturbs_another_has_a_launch_of_its_own_after_the_timed
     alone = [("1", "--phases"), ("1", "--cold"), ("1", "--outputs"), ("50", "--operators"), ("50",)]
     assert shown == [timed, timed, *alone]
     assert metered.energy == [False] * 6 + [True]
+
+
+def test_energy_that_nothing_can_meter_is_skipped_and_the_other_kinds_are_measured(
+    session: Session, tmp_path: Path
+) -> None:
+    metered = MeteredSession(session)
+    measured, result = run(metered, tmp_path, "delay", "memory", "power", unmetered="no RAPL here")
+    assert result.outcome is Outcome.OK, result.reason
+    assert len(measured.launches) == 3
+    assert not any(metered.energy)
+    assert samples(result, "RUN peak_memory") == (4000.0,)
+    (note,) = (note for note in result.notes if note.code == "kind_skipped")
+    assert note.message == "`power` was not measured: no RAPL here"
+    assert note.trust, "what was measured can be believed"
 
 
 def test_a_program_with_commands_of_its_own_is_not_launched_for_a_cold_load(session: Session, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from harness.core.benchmark import Benchmark
+from harness.core.benchmark import POWER, Benchmark
 from harness.core.device import Device
 from harness.core.power import LaunchMeter, PowerMethod, PowerRequest
 from harness.core.protocols import EnergyMetering, Platform
@@ -34,29 +34,41 @@ class Metering:
     """Meter of a benchmark, or why there is none.
 
     Attributes:
-        obstacle: Reason why a test of energy cannot be metered.
+        obstacle: Reason why a test of energy cannot be measured.
+        unmetered: Reason why energy, which is one of several kinds, is left out.
         meter: The external meter; None for the device's own.
     """
 
     obstacle: str | None = None
+    unmetered: str | None = None
     meter: LaunchMeter | None = None
 
 
 def choose_meter(benchmark: Benchmark, device: Device, platform: Platform, meters: Meters) -> Metering:
     """Return how the energy of a benchmark on a device is metered.
 
-    A benchmark that is about something else, and whose energy is wanted beside it, has no obstacle.
+    A benchmark that is about something else, and whose energy is wanted beside it, has no obstacle. Where energy is one
+    of several kinds, the others are measured without it.
     """
     request = benchmark.power
     if request is None:
         return Metering()
+    metering = _find_meter(benchmark, request, device, platform, meters)
+    if metering.obstacle is None or benchmark.is_about_energy or benchmark.kinds == (POWER,):
+        return metering
+    return Metering(unmetered=metering.obstacle) if POWER in benchmark.kinds else Metering()
+
+
+def _find_meter(
+    benchmark: Benchmark, request: PowerRequest, device: Device, platform: Platform, meters: Meters
+) -> Metering:
+    if benchmark.energy_obstacle is not None:
+        return Metering(benchmark.energy_obstacle)
     if request.method is PowerMethod.MONSOON:
-        metering = _choose_monsoon(benchmark, request, device, meters)
-    elif isinstance(platform, EnergyMetering):
-        metering = Metering(platform.find_meter_obstacle(device, request.method))
-    else:
-        metering = Metering()
-    return metering if benchmark.is_about_energy or metering.obstacle is None else Metering()
+        return _choose_monsoon(benchmark, request, device, meters)
+    return Metering(
+        platform.find_meter_obstacle(device, request.method) if isinstance(platform, EnergyMetering) else None
+    )
 
 
 def _choose_monsoon(benchmark: Benchmark, request: PowerRequest, device: Device, meters: Meters) -> Metering:

@@ -28,6 +28,7 @@ class Assignment:
         obstacle: Reason why the device cannot run the benchmark; None when it can.
         failure: Reason why it cannot now, as far as was found before runners were built.
         meter: External meter of its energy, where it wants one.
+        unmetered: Reason why its energy, one of several kinds, is left out; None where it is not.
     """
 
     benchmark: Benchmark
@@ -35,6 +36,7 @@ class Assignment:
     obstacle: str | None = None
     failure: Failure | None = None
     meter: LaunchMeter | None = None
+    unmetered: str | None = None
 
     @property
     def is_possible(self) -> bool:
@@ -138,7 +140,7 @@ def _assign(benchmark: Benchmark, device: Device, platform: Platform, meters: Me
     if obstacle is not None or benchmark.power is None:
         return Assignment(benchmark, device, obstacle)
     metering = choose_meter(benchmark, device, platform, meters)
-    return Assignment(benchmark, device, metering.obstacle, meter=metering.meter)
+    return Assignment(benchmark, device, metering.obstacle, meter=metering.meter, unmetered=metering.unmetered)
 
 
 def distribute(assignments: Sequence[Assignment]) -> tuple[Assignment, ...]:
