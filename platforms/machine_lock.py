@@ -19,6 +19,8 @@ from harness.files.locks import try_lock
 from harness.files.open_flags import NO_FOLLOW, NO_WAIT
 
 _FOLDERS: Final = (Path("/run/lock"), Path("/var/lock"), Path("/tmp"))  # noqa: S108 - see `_open`
+FOLDER: Final = "EDGE_HARNESS_LOCKS"
+"""Variable that names another folder: one that containers of a machine share, or one of tests."""
 _OPEN: Final = NO_FOLLOW | NO_WAIT
 """Links are not followed, and pipes not waited for: anybody may create anything in these folders."""
 
@@ -26,10 +28,13 @@ _OPEN: Final = NO_FOLLOW | NO_WAIT
 def lock_path(device: str) -> Path:
     """Return the lock file of a device: the same for every user and environment of this machine, whatever `TMPDIR` is.
 
+    Only the variable `FOLDER` names another folder, which exists: containers do not see each other's files.
+
     Args:
         device: Name of the device: letters, digits, `-`, `_` and `.`.
     """
-    return shared_folder(_folders()) / f"edge-harness-{device}.lock"
+    named = os.environ.get(FOLDER)
+    return (Path(named) if named else shared_folder(_folders())) / f"edge-harness-{device}.lock"
 
 
 def _folders() -> tuple[Path, ...]:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from harness.cli import app
+from platforms import machine_lock
 from tests.adb_server import empty_adb_server
 from tests.postgresql import PostgreSqlServer, require_programs, share_postgresql
 
@@ -29,6 +30,17 @@ def _no_phones_but_ours() -> Iterator[None]:
         os.environ["ANDROID_ADB_SERVER_PORT"] = str(port)
         yield
         del os.environ["ANDROID_ADB_SERVER_PORT"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _locks_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Another measurement on this machine is not waited for; the processes of this run of tests wait for each other."""
+    folder = tmp_path_factory.getbasetemp()
+    locks = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "locks"
+    locks.mkdir(exist_ok=True)
+    os.environ[machine_lock.FOLDER] = str(locks)
+    yield
+    del os.environ[machine_lock.FOLDER]
 
 
 @pytest.fixture(scope="session")

@@ -25,13 +25,27 @@ def _take(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_every_environment_has_the_same_lock(tmp_path: Path) -> None:
+def test_every_environment_has_the_same_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(machine_lock.FOLDER)
     asked = []
     for folder in (tmp_path, tmp_path / "another"):
         environment = {**os.environ, "TMPDIR": str(folder)}
         asked.append(subprocess.check_output((sys.executable, "-c", ASK), env=environment, text=True).strip())
     assert asked[0] == asked[1]
     assert not asked[0].startswith(str(tmp_path))
+
+
+def test_containers_of_a_machine_can_share_a_folder_of_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(machine_lock.FOLDER, str(tmp_path))
+    assert machine_lock.lock_path("host") == tmp_path / "edge-harness-host.lock"
+    monkeypatch.setenv(machine_lock.FOLDER, str(tmp_path / "missing"))
+    with pytest.raises(EnvironmentProblem, match="cannot open the lock"):
+        _take(machine_lock.lock_path("host"))
+
+
+def test_tests_do_not_wait_for_other_measurements_on_this_machine() -> None:
+    named = machine_lock.lock_path("host")
+    assert not named.is_relative_to(machine_lock.shared_folder((Path("/run/lock"), Path("/var/lock"))))
 
 
 def test_the_lock_is_where_everybody_may_write(tmp_path: Path) -> None:
