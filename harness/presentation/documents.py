@@ -262,6 +262,80 @@ class ListedProblem(Value):
     hint: str | None
 
 
+class ListedFramework(Value):
+    """Specifications of one framework and format of models.
+
+    Attributes:
+        framework: The framework.
+        format: Format of the model.
+        valid: Number of those that are valid.
+        skipped: Number of those of which no device can run some benchmarks.
+        refused: Number of those with mistakes.
+        benchmarks: Benchmarks of those that are not refused.
+    """
+
+    framework: str
+    format: str
+    valid: int
+    skipped: int
+    refused: int
+    benchmarks: int
+
+
+class ListedReason(Value):
+    """One reason why specifications are skipped or refused.
+
+    Attributes:
+        outcome: `skipped` or `refused`.
+        message: The reason.
+        hint: How to mend it.
+        files: The specifications.
+    """
+
+    outcome: str
+    message: str
+    hint: str | None
+    files: tuple[str, ...]
+
+
+class ListedKey(Value):
+    """One key at which specifications are refused.
+
+    Attributes:
+        key: The key; empty for the whole file.
+        files: Number of specifications.
+        problems: Number of places.
+    """
+
+    key: str
+    files: int
+    problems: int
+
+
+class ListedSummary(Value):
+    """Summary of the specifications below a folder.
+
+    Attributes:
+        specifications: Number of all of them.
+        benchmarks: Number of benchmarks of those that are not refused.
+        valid: Number of those that are valid.
+        skipped: Number of those of which no device can run some benchmarks.
+        refused: Number of those with mistakes.
+        frameworks: The same by framework and format; a list of specifications counts in each of its own.
+        reasons: Each reason with its files, the most frequent first.
+        keys: The keys at which they are refused, the most frequent first.
+    """
+
+    specifications: int
+    benchmarks: int
+    valid: int
+    skipped: int
+    refused: int
+    frameworks: tuple[ListedFramework, ...]
+    reasons: tuple[ListedReason, ...]
+    keys: tuple[ListedKey, ...]
+
+
 class ValidationDocument(Document):
     """`harness validate --json`: benchmarks and problems of all files.
 
@@ -269,11 +343,13 @@ class ValidationDocument(Document):
         benchmarks: The benchmarks of the files that can be read.
         problems: Mistakes; a specification with one is refused (exit code 2).
         remarks: Likely mistakes, which are not refused.
+        summary: Number of valid, skipped and refused specifications, where a folder is named.
     """
 
     benchmarks: tuple[ListedBenchmark, ...]
     problems: tuple[ListedProblem, ...] = ()
     remarks: tuple[ListedProblem, ...] = ()
+    summary: ListedSummary | None = None
 
 
 class SelfCheckDocument(Document):

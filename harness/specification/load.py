@@ -111,6 +111,18 @@ def is_specification(file: Path) -> bool:
     return document is None or (isinstance(document.value, dict) and not _MEMBERS.isdisjoint(document.value))
 
 
+def name_model(file: Path) -> tuple[str, str]:
+    """Return framework and format that a specification names for its model, valid or not; empty texts where none."""
+    document = _read(file, Problems())
+    model = None if document is None else document.member("model").value
+    names = model if isinstance(model, dict) else {}
+    framework, model_format = (names.get(key) for key in ("framework", "format"))
+    return (
+        framework if isinstance(framework, str) else "",
+        model_format if isinstance(model_format, str) else "",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _ListedSpecification:
     """Specification whose model has the defaults of the lists around it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -12,33 +12,20 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.config.settings import Settings
-from harness.core.errors import EnvironmentProblem, ExitCode, Problem, SpecificationError, UsageError
-from harness.display.tables import print_output
+from harness.core.errors import EnvironmentProblem, ExitCode, SpecificationError, UsageError
+from harness.display.tables import draw_rows, print_output
 from harness.flows.inspect.checks import count
+from harness.flows.inspect.folder_summary import CheckedFile, FolderSummary, ReasonCount, summarise
 from harness.flows.measure.named_parts import find_problems
 from harness.flows.measure.workload import load_benchmarks
-from harness.specification.load import is_specification
+from harness.specification.fai_pep import COMMANDS_FRAMEWORK
+from harness.specification.load import is_specification, name_model
 
 _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 _NAMED_FILES: Final = 3
 """Files that are named for each reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedFile:
-    """One specification, checked on its own.
-
-    Attributes:
-        file: The specification, or list of them.
-        benchmarks: Number of its benchmarks.
-        problems: Everything that is wrong with it.
-        obstacles: Reasons why no device can run some of its benchmarks.
-    """
-
-    file: Path
-    benchmarks: int = 0
-    problems: tuple[Problem, ...] = ()
-    obstacles: tuple[str, ...] = ()
+_FRAMEWORKS: Final = ("framework", "format", "valid", "skipped", "refused", "benchmarks")
+_KEYS: Final = ("key that is refused", "files", "places")
 
 
 def validate_folders(paths: Sequence[Path], settings: Settings, console: Console) -> ExitCode:
@@ -47,12 +34,21 @@ def validate_folders(paths: Sequence[Path], settings: Settings, console: Console
     Raises:
         UsageError: There is none.
     """
-    checked = [_check(file, settings) for file in find_specifications(paths)]
+    summary = summarise(check_files(paths, settings))
+    show_summary(summary, paths[0], console)
+    return ExitCode.USAGE if summary.refused else ExitCode.OK
+
+
+def check_files(paths: Sequence[Path], settings: Settings) -> Sequence[CheckedFile]:
+    """Check each specification that is named or lies below a folder on its own.
+
+    Raises:
+        UsageError: There is none.
+    """
+    checked = [check_file(file, settings) for file in find_specifications(paths)]
     if not checked:
         raise UsageError(f"no specification in {', '.join(map(str, paths))}", hint="harness validate FILE... or FOLDER")
-    for line in summarise(checked, paths[0]):
-        print_output(Text(line), console)
-    return ExitCode.USAGE if any(file.problems for file in checked) else ExitCode.OK
+    return checked
 
 
 def find_specifications(paths: Sequence[Path]) -> Iterator[Path]:
@@ -92,53 +88,56 @@ def _require_readable(folder: Path) -> None:
         folders[:] = [name for name in folders if not name.startswith(".")]
 
 
-def summarise(checked: Sequence[CheckedFile], folder: Path) -> Iterator[str]:
-    """Yield the lines of the summary. A file with several problems counts once for each different one.
+def show_summary(summary: FolderSummary, folder: Path, console: Console) -> None:
+    """Show a summary: counts, the frameworks, what is skipped and refused by reason, and at which keys.
 
     Args:
-        checked: The files.
-        folder: Folder below which they are named.
+        summary: The summary.
+        folder: Folder below which files are named.
+        console: Where to show it.
     """
-    refused = [file for file in checked if file.problems]
-    skipped = [file for file in checked if file.obstacles and not file.problems]
-    valid = len(checked) - len(refused) - len(skipped)
-    benchmarks = sum(file.benchmarks for file in checked if not file.problems)
-    yield (
-        f"{count(len(checked), 'specification')} with {count(benchmarks, 'benchmark')}: {valid} valid, "
-        f"{len(skipped)} skipped on every device, {len(refused)} refused"
-    )
-    obstacles = [(file.file, obstacle, None) for file in skipped for obstacle in file.obstacles]
-    problems = [(file.file, problem.message, problem.hint) for file in refused for problem in file.problems]
-    yield from _list_reasons("skipped", obstacles, folder)
-    yield from _list_reasons("refused", problems, folder)
+    specifications, benchmarks = count(summary.specifications, "specification"), count(summary.benchmarks, "benchmark")
+    counts = f"{summary.valid} valid, {summary.skipped} skipped on every device, {summary.refused} refused"
+    print_output(Text(f"{specifications} with {benchmarks}: {counts}"), console)
+    frameworks = [
+        (row.framework, row.format, *map(str, (row.valid, row.skipped, row.refused, row.benchmarks)))
+        for row in summary.frameworks
+    ]
+    print_output(Text(), console)
+    print_output(draw_rows(_FRAMEWORKS, frameworks, right=_FRAMEWORKS[2:]), console)
+    if summary.reasons:
+        print_output(Text(), console)
+    for reason in summary.reasons:
+        for line in _describe(reason, folder):
+            print_output(Text(line), console)
+    if summary.keys:
+        print_output(Text(), console)
+        rows = [(row.key or "(the whole file)", str(row.files), str(row.problems)) for row in summary.keys]
+        print_output(draw_rows(_KEYS, rows, right=_KEYS[1:]), console)
 
 
-def _check(file: Path, settings: Settings) -> CheckedFile:
+def check_file(file: Path, settings: Settings) -> CheckedFile:
+    """Check one specification on its own."""
     settings = replace(settings, benchmark_file=(file,))
     try:
         benchmarks = load_benchmarks(settings)
     except SpecificationError as error:
-        return CheckedFile(file, problems=error.problems)
+        framework, model_format = name_model(file)
+        return CheckedFile(
+            file,
+            problems=error.problems,
+            model=(settings.framework or framework or COMMANDS_FRAMEWORK, model_format),
+        )
     obstacles = tuple(dict.fromkeys(benchmark.obstacle for benchmark in benchmarks if benchmark.obstacle))
-    return CheckedFile(file, len(benchmarks), find_problems(benchmarks, settings), obstacles)
+    return CheckedFile(file, tuple(benchmarks), find_problems(benchmarks, settings), obstacles)
 
 
-def _list_reasons(title: str, reasons: Sequence[tuple[Path, str, str | None]], folder: Path) -> Iterator[str]:
-    """Yield the reasons, the most frequent ones first, each with its number of files and some of their names.
-
-    Args:
-        title: Consequence of the reasons.
-        reasons: File, reason and hint.
-        folder: Folder below which the files are named.
-    """
-    by_reason: dict[str, dict[Path, None]] = {}
-    for file, reason, _ in reasons:
-        by_reason.setdefault(reason, {})[file] = None
-    hints = {reason: hint for _, reason, hint in reversed(reasons)}
-    for reason, files in sorted(by_reason.items(), key=lambda item: -len(item[1])):
-        yield f"{title}{len(files):>5}  {reason}"
-        names = [str(file.relative_to(folder)) if file.is_relative_to(folder) else str(file) for file in files]
-        more = f" and {len(names) - _NAMED_FILES} more" if len(names) > _NAMED_FILES else ""
-        yield f"{'':14}{', '.join(names[:_NAMED_FILES])}{more}"
-        if hints[reason]:
-            yield f"{'':14}hint: {hints[reason]}"
+def _describe(reason: ReasonCount, folder: Path) -> Iterator[str]:
+    """Yield the lines of a reason: its number of files, some of their names, and what helps."""
+    yield f"{reason.outcome}{len(reason.files):>5}  {reason.message}"
+    files = map(Path, reason.files)
+    names = [str(file.relative_to(folder)) if file.is_relative_to(folder) else str(file) for file in files]
+    more = f" and {len(names) - _NAMED_FILES} more" if len(names) > _NAMED_FILES else ""
+    yield f"{'':14}{', '.join(names[:_NAMED_FILES])}{more}"
+    if reason.hint:
+        yield f"{'':14}hint: {reason.hint}"

@@ -9,41 +9,46 @@ from pathlib import Path
 
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
-from harness.core.errors import Problem, SpecificationError, UsageError
+from harness.core.errors import Problem, SpecificationError
 from harness.flows.inspect.checks import find_remarks
-from harness.flows.inspect.folders import find_specifications
+from harness.flows.inspect.folder_summary import summarise
+from harness.flows.inspect.folders import check_files
 from harness.flows.measure.named_parts import find_problems
 from harness.flows.measure.workload import load_benchmarks
-from harness.presentation.documents import ListedBenchmark, ListedProblem, ValidationDocument
+from harness.presentation.documents import ListedBenchmark, ListedProblem, ListedSummary, ValidationDocument
 
 
 def describe_files(paths: Sequence[Path], settings: Settings) -> ValidationDocument:
     """Return the benchmarks and the problems of every specification that is named or lies below a folder.
 
-    Files that are named stand together; those below a folder are checked each on its own.
+    Files that are named stand together. Where a folder is named, too, each is checked on its own, and summarised.
 
     Raises:
         UsageError: There is none.
     """
-    named = [path for path in paths if not path.is_dir()]
-    below = [(file,) for file in find_specifications([path for path in paths if path.is_dir()])]
-    groups = ([tuple(named)] if named else []) + below
-    if not groups:
-        raise UsageError(f"no specification in {', '.join(map(str, paths))}", hint="harness validate FILE... or FOLDER")
-    documents = [_describe(files, settings) for files in groups]
-    return ValidationDocument(
-        benchmarks=tuple(benchmark for document in documents for benchmark in document.benchmarks),
-        problems=tuple(problem for document in documents for problem in document.problems),
-        remarks=tuple(remark for document in documents for remark in document.remarks),
-    )
-
-
-def _describe(files: tuple[Path, ...], settings: Settings) -> ValidationDocument:
-    settings = replace(settings, benchmark_file=files)
+    if any(path.is_dir() for path in paths):
+        return _describe_folders(paths, settings)
+    settings = replace(settings, benchmark_file=tuple(paths))
     try:
         return _describe_benchmarks(load_benchmarks(settings), settings)
     except SpecificationError as error:
         return ValidationDocument(benchmarks=(), problems=tuple(map(_list_problem, error.problems)))
+
+
+def _describe_folders(paths: Sequence[Path], settings: Settings) -> ValidationDocument:
+    checked = check_files(paths, settings)
+    remarks = (
+        remark
+        for file in checked
+        if file.benchmarks
+        for remark in find_remarks(file.benchmarks, replace(settings, benchmark_file=(file.file,)))
+    )
+    return ValidationDocument(
+        benchmarks=tuple(_listed(benchmark) for file in checked for benchmark in file.benchmarks),
+        problems=tuple(_list_problem(problem) for file in checked for problem in file.problems),
+        remarks=tuple(map(_list_problem, remarks)),
+        summary=ListedSummary.model_validate(dataclasses.asdict(summarise(checked))),
+    )
 
 
 def _describe_benchmarks(benchmarks: Sequence[Benchmark], settings: Settings) -> ValidationDocument:
