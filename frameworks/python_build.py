@@ -1,4 +1,8 @@
-"""Build of the Python runner: a script that starts this interpreter with the engine of a framework."""
+"""Build of the Python runner: a script that starts this interpreter with the engine of a framework.
+
+It is a script of the shell, or one of Python where the system starts no scripts (Windows): there `harness.shell` starts
+it by this interpreter.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from typing import Final
 
 from frameworks import packages
 from frameworks.runner_cache import disk_errors, runner_path
+from harness import shell
 from harness.core.build import Build
 from harness.core.errors import BuildFailed
 from harness.files.atomic import write_atomically
@@ -19,6 +24,15 @@ from harness.files.digests import sha256_of_folder, sha256_of_texts
 
 KIT: Final = Path(__file__).parent / "python_runner"
 """Sources that the runners of all frameworks share."""
+
+_PYTHON_SCRIPT: Final = """import runpy
+import sys
+
+words = {words!r}
+del sys.path[0]  # the folder of this script
+sys.argv[:] = [*words, *sys.argv[1:]]
+runpy.run_path(words[0], run_name="__main__")
+"""
 
 
 def python_build(
@@ -42,8 +56,7 @@ def python_build(
         BuildFailed: A package is not installed, or the script cannot be written.
     """
     first, *others = (installed_distribution(package, extras) for package in required)
-    words = " ".join(map(shlex.quote, (sys.executable, str(KIT), engine)))
-    script = f'#!/bin/sh\nexec {words} "$@"\n'
+    suffix, script = _script(engine)
     flags = {
         required[0]: first.version,
         "record": hashlib.sha256((first.read_text("RECORD") or "").encode()).hexdigest(),
@@ -54,7 +67,7 @@ def python_build(
         "kit": sha256_of_folder(KIT),
     }
     digest = sha256_of_texts(flags)
-    program = runner_path(cache_dir, digest)
+    program = runner_path(cache_dir, digest).with_suffix(suffix)
     if not program.exists():
         with disk_errors(cache_dir):
             write_atomically(program, script, mode=0o777)
@@ -66,6 +79,14 @@ def python_build(
         digest=digest,
         programs={"program": program},
     )
+
+
+def _script(engine: str) -> tuple[str, str]:
+    """Return the suffix and the text of the script."""
+    if shell.STARTS_SCRIPTS:
+        words = " ".join(map(shlex.quote, (sys.executable, str(KIT), engine)))
+        return "", f'#!/bin/sh\nexec {words} "$@"\n'
+    return shell.PYTHON_SUFFIX, _PYTHON_SCRIPT.format(words=[str(KIT), engine])
 
 
 def installed_distribution(package: str, extras: Mapping[str, str] | None = None) -> metadata.Distribution:

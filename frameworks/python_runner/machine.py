@@ -20,7 +20,7 @@ def die_with_parent(parent: int | None = None) -> None:
     Args:
         parent: Process number of the parent. Without it, a parent that ended before this call is not noticed.
     """
-    if sys.platform != "linux":
+    if sys.platform != "linux" or not hasattr(signal, "SIGKILL"):
         return
     parent = parent or os.getppid()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

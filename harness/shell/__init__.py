@@ -12,6 +12,7 @@ calls       calls that end in an orderly way where signals belong to somebody el
 from __future__ import annotations
 
 from harness.shell.background import BackgroundProcess, run_in_background
+from harness.shell.children import PYTHON_SUFFIX, STARTS_SCRIPTS
 from harness.shell.process import MAX_OUTPUT_BYTES, RunningProcess
 from harness.shell.signals import Interrupted, check_stopping, handle_signals, is_stopping, pause, poll_until
 from harness.shell.starting import (
@@ -26,6 +27,8 @@ from harness.shell.starting import (
 
 __all__ = [
     "MAX_OUTPUT_BYTES",
+    "PYTHON_SUFFIX",
+    "STARTS_SCRIPTS",
     "BackgroundProcess",
     "Interrupted",
     "RunningProcess",

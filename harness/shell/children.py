@@ -12,13 +12,16 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from harness.core.command import SIGKILL
 
 LEADS_GROUP: Final = 0 if hasattr(os, "killpg") else None
 """`process_group` of `subprocess.Popen`: a group of its own, where there are groups."""
+PYTHON_SUFFIX: Final = ".py"
+STARTS_SCRIPTS: Final = hasattr(os, "killpg")
+"""Whether a script is started by the interpreter that its first line names. Windows starts programs only."""
 CREATION_FLAGS: Final[int] = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 """Windows: Ctrl-C ends the harness, which ends its programs, and not both at once."""
 _BREAK: Final[Mapping[int, int]] = {int(signal.SIGINT): getattr(signal, "CTRL_BREAK_EVENT", signal.SIGINT)}
@@ -36,6 +39,16 @@ class ChildProcess(subprocess.Popen[bytes]):
     """
 
     started: float = 0.0
+
+
+def program_words(argv: Sequence[str]) -> Sequence[str]:
+    """Return the words that start a program: its own, or Python and them, where the system starts no scripts.
+
+    A batch file would need no interpreter; but `cmd` has rules of its own for quotes and `%` in arguments, and stays as
+    a process between, which neither a choice of CPUs nor an end reaches at once.
+    """
+    is_script = not STARTS_SCRIPTS and argv[0].lower().endswith(PYTHON_SUFFIX)
+    return (sys.executable, *argv) if is_script else argv
 
 
 def has_ended(process: ChildProcess) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from harness.core.command import Command, Completed
 from harness.core.errors import EnvironmentProblem
-from harness.shell.children import CREATION_FLAGS, LEADS_GROUP, ChildProcess
+from harness.shell.children import CREATION_FLAGS, LEADS_GROUP, ChildProcess, program_words
 from harness.shell.guardian import start_guardian
 from harness.shell.process import RunningProcess
 from harness.shell.signals import Interrupted, defer_signals, is_stopping
@@ -163,7 +163,7 @@ def start_process(
     try:
         started = time.time()
         process = ChildProcess(
-            command.argv,
+            program_words(command.argv),
             bufsize=0,  # lines that we write arrive at once
             stdin=stdin,
             stdout=subprocess.PIPE,

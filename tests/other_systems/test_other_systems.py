@@ -82,6 +82,24 @@ def test_a_benchmark_is_listed_checked_measured_reported_and_compared(system: st
 
 
 @pytest.mark.slow
+def test_a_runner_in_python_is_started_by_the_interpreter_where_scripts_are_not(system: str, project: Project) -> None:
+    export = {"filename": "mlp.pt", "export": {"definition": "mlp", "recipe": "eager"}}
+    model = {"name": "mlp", "format": "pytorch", "framework": "pytorch", "files": {"model": export}}
+    test = {"metric": "delay", "identifier": "x", "warmup": 1, "iter": 5, "threads": 1}
+    specification = project.write("m.json", {"model": model, "tests": [test]})
+    exported = project.harness("-b", specification, "--local-reporter", project.folder / "here", timeout_s=240)
+    assert exported.code == 0, exported.stderr
+    done = project.harness("-b", specification, timeout_s=240, **surroundings(system))
+    assert done.code == 0, done.stderr + done.stdout
+    (result,) = done.read()
+    (launch,) = result["launches"]
+    (command,) = launch["commands"]
+    assert next(word for word in command if "runners" in word).endswith("runner.py") == (system == "windows")
+    latency = next(metric for metric in result["metrics"] if metric["name"] == "NET latency")
+    assert len(latency["samples"]) == 5
+
+
+@pytest.mark.slow
 def test_programs_run_and_files_are_kept_without_what_windows_lacks(project: Project) -> None:
     deselected = " and ".join(f"not {name}" for name in DIFFERENCES)
     words = ("-q", "-p", "no:cacheprovider", "-m", "not slow", "-k", deselected, "--import-mode=importlib")

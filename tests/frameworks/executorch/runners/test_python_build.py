@@ -16,6 +16,14 @@ from frameworks.python_runner.failure import RunnerFailure
 from harness import shell
 from harness.core.command import Command
 from harness.core.errors import BuildFailed
+from harness.shell import children
+
+
+@pytest.fixture(params=[True, False], ids=["scripts", "programs-only"])
+def _starts_scripts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where scripts are started by their first line, and where they are not."""
+    monkeypatch.setattr(shell, "STARTS_SCRIPTS", request.param)
+    monkeypatch.setattr(children, "STARTS_SCRIPTS", request.param)
 
 
 def test_the_python_runner_is_a_single_program_named_by_its_fingerprint(tmp_path: Path) -> None:
@@ -26,6 +34,7 @@ def test_the_python_runner_is_a_single_program_named_by_its_fingerprint(tmp_path
     assert [path.name for path in build.programs["program"].parent.iterdir()] == ["runner"]
 
 
+@pytest.mark.usefixtures("_starts_scripts")
 def test_the_program_is_executable_and_passes_its_arguments_on(tmp_path: Path) -> None:
     program = choice.python_build(tmp_path).programs["program"]
     completed = shell.run(Command((str(program), "--model", "a b", "--iter", "$HOME")))
@@ -33,6 +42,7 @@ def test_the_program_is_executable_and_passes_its_arguments_on(tmp_path: Path) -
     assert completed.stderr == "error: argument --iter: '$HOME' is not a whole number from 1 to 1000000000\n"
 
 
+@pytest.mark.usefixtures("_starts_scripts")
 def test_paths_with_shell_characters_are_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     odd = tmp_path / "it's an $(odd) `place`"
     odd.mkdir()
@@ -45,6 +55,7 @@ def test_paths_with_shell_characters_are_quoted(tmp_path: Path, monkeypatch: pyt
     assert shell.run(Command((str(program), "a 'b'", ""))).stdout == f"""['{choice.ENGINE}', "a 'b'", '']\n"""
 
 
+@pytest.mark.usefixtures("_starts_scripts")
 def test_modules_of_the_runner_do_not_shadow_other_packages(tmp_path: Path) -> None:
     """Upstream may import a top-level `program` or `measure`; ours must not be found as such."""
     probe = tmp_path / "probe"
