@@ -82,8 +82,7 @@ def _note_observed_threads(observations: Sequence[Observation], benchmark: Bench
 
 def _note_disturbance(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
     """With one thread, wall time that is not CPU time was spent waiting for the CPU."""
-    used = find_observation(observations, "RUN threads")
-    threads = used.samples[-1] if used and used.samples else benchmark.threads
+    threads = _count_threads(observations, benchmark)
     latency = find_observation(observations, "NET latency")
     cpu_time = find_observation(observations, "NET cpu_time")
     if threads != 1 or not (latency and latency.samples and cpu_time and cpu_time.samples):
@@ -101,6 +100,15 @@ def _note_disturbance(observations: Sequence[Observation], benchmark: Benchmark)
         trust=False,
         error=wall_ns / cpu_ns - 1 if cpu_ns else None,
     )
+
+
+def _count_threads(observations: Sequence[Observation], benchmark: Benchmark) -> float | None:
+    """Return how many threads computed: as the runtime tells, else as was observed, else as was asked for."""
+    for name in ("RUN threads", "RUN threads_observed"):
+        used = find_observation(observations, name)
+        if used is not None and used.samples:
+            return used.samples[-1]
+    return benchmark.threads
 
 
 def _note_operators(observations: Sequence[Observation], hint: str) -> Iterator[Note]:

@@ -38,31 +38,26 @@ class OnnxModel:
 
     Args:
         session: The session.
-        request: The request.
         options: Options in use, by name.
         profile: Folder of its profile; None where operators are not timed.
     """
 
+    threads = None
+    """ONNX Runtime tells no size of its pool: a session's options repeat what was asked for."""
+
     def __init__(
         self,
         session: Any,  # noqa: ANN401 - the library has no types
-        request: LoadRequest,
         options: Mapping[str, str],
         profile: tempfile.TemporaryDirectory[str] | None,
     ) -> None:
         self._session = session
         self._options = options
-        self._threads = request.threads
         self._profile = profile
         self._binding = session.io_binding()
         self._arrays: list[NDArray[np.generic]] = []
         self.inputs = tuple(map(_describe, session.get_inputs()))
         self._run = session.run_with_iobinding
-
-    @property
-    def threads(self) -> int | None:
-        """Size of the pool that was asked for; ONNX Runtime tells it nowhere."""
-        return self._threads
 
     @property
     def runs_on_caller(self) -> bool:
@@ -168,7 +163,7 @@ class OnnxRuntimeEngine:
         if provider not in used:
             sentence = f"ONNX Runtime did not take {provider}, and would have used {', '.join(used)}"
             raise RunnerFailure(ExitStatus.NOT_LOADED, sentence)
-        return OnnxModel(session, request, options, profile)
+        return OnnxModel(session, options, profile)
 
     def own_errors(self) -> tuple[type[Exception], ...]:
         """Return the classes of its errors, which have no common one but Exception."""

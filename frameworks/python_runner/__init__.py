@@ -7,12 +7,13 @@ little as possible.
 It prints these observer lines, all of them after the measured part:
 
 * `NET latency`, ns, for each timed iteration: wall clock around the execution alone.
-* `NET cpu_time`, ns, likewise: CPU time of the calling thread where the pool has one thread, of the whole process
-  where it has more. It includes the reading of the clocks, about half a microsecond.
+* `NET cpu_time`, ns, likewise: CPU time of the calling thread where the runtime tells that its pool has one thread, of
+  the whole process otherwise. It includes the reading of the clocks, about half a microsecond.
 * `RUN load_time`, ns: from opening the file to a method with initialised delegates.
 * `RUN first_iteration`, ns: the very first execution after loading, whether warm-up or timed.
 * `RUN memory_before_load`, `RUN memory_after_load`, `RUN peak_memory`, bytes of resident memory.
-* `RUN threads` (as reported by the pool), `RUN warmup_done`, `RUN iterations_done`.
+* `RUN threads`, as the runtime tells its number, and never because it was asked for; `RUN threads_observed`, those that
+  used CPU time while it iterated; `RUN warmup_done`, `RUN iterations_done`.
 * `RUN runtime` and, when the time limit ended it before `--iter`, `RUN stopped_early`: texts.
 * With `--operators`, for each operator one line of type `<its name> #<occurrence>`: `latency`, us, a value for each
   timed iteration. An operator is an instruction of the program, or one inside an instruction that calls a delegate;

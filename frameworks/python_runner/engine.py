@@ -92,7 +92,10 @@ class LoadedModel(Protocol):
 
     @property
     def threads(self) -> int | None:
-        """Number of threads that it computes with, as the runtime tells it; None where it does not."""
+        """Number of threads that it computes with, as the runtime tells it; None where it does not.
+
+        The number that was asked for is no answer: nobody would notice a runtime that does not obey.
+        """
 
     @property
     def runs_on_caller(self) -> bool:

@@ -173,7 +173,7 @@ def _trending(metric: Metric) -> Iterator[Note]:
 def _threads_by_load(metrics: Sequence[Metric], threads: int | None) -> int | None:
     """Return the number of threads that others may have slowed; 0 where two clocks of the program show it exactly."""
     medians = {metric.name: metric.median for metric in metrics}
-    used = medians.get("RUN threads")
+    used = medians.get("RUN threads", medians.get("RUN threads_observed"))
     count = threads if used is None else round(used)
     return 0 if count == 1 and medians.get("NET cpu_time") is not None else count
 

@@ -159,9 +159,10 @@ def _describe_runner(result: Result) -> str:
 
 
 def _format_threads(result: Result) -> str:
-    """Return the number of threads that were used, else of those that were asked for."""
-    used = result.metric("RUN threads")
-    return format_number(used.median if used else result.benchmark.threads)
+    """Return the number of threads that the runtime tells, else that was asked for, else that was observed."""
+    told, observed = result.metric("RUN threads"), result.metric("RUN threads_observed")
+    asked = result.benchmark.threads
+    return format_number(told.median if told else observed.median if observed and asked is None else asked)
 
 
 def _count_threads(result: Result) -> str:

@@ -436,6 +436,13 @@ def test_two_clocks_of_one_thread_show_more_than_the_load() -> None:
     assert busy_note(0.9, 1, metric_of([[1.0] * 10], metric="cpu_time"), cores=2).trust
 
 
+def test_threads_that_were_observed_count_where_the_runtime_tells_none() -> None:
+    observed = Observation(type="RUN", metric="threads_observed", unit="", samples=(1.0,))
+    (metric,) = collect([[observed]])[0]
+    assert busy_note(0.4, None, metric).trust
+    assert not busy_note(0.9, None, metric).trust
+
+
 def test_an_unknown_number_of_threads_leaves_a_doubt_without_a_size() -> None:
     note = busy_note(0.5, threads=None)
     assert (note.trust, note.error) == (False, None)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.analysis.summary import collect
 from harness.core.device import Device
-from harness.core.metric import Metric
+from harness.core.metric import Metric, Observation
 from harness.core.result import Result
 from harness.core.same_work import SameWork, WorkVerdict
 from harness.presentation.measurement_table import build_further_metrics, build_overview, format_title
@@ -51,6 +52,22 @@ def test_devices_of_one_name_on_other_processors_are_no_common_heading() -> None
     columns = build_overview([ok_result().model_copy(update={"device": device}) for device in (new, old)])
     cells = next(column.cells for column in columns if column.name == "device")
     assert [("Zen 5" in cell.text, "Zen 2" in cell.text) for cell in cells] == [(True, False), (False, True)]
+
+
+def test_threads_are_those_that_the_runtime_tells_else_asked_for_else_observed() -> None:
+    def heading(told: float | None, asked: int | None) -> str:
+        counts = {"threads_observed": 3.0} | ({} if told is None else {"threads": told})
+        result = ok_result()
+        metrics = [metric for metric in result.metrics if metric.name != "RUN threads"]
+        for name, count in counts.items():
+            observation = Observation(type="RUN", metric=name, unit="", samples=(count,))
+            metrics.extend(collect([[observation]])[0])
+        benchmark = result.benchmark.model_copy(update={"threads": asked})
+        return format_title([result.model_copy(update={"metrics": tuple(metrics), "benchmark": benchmark})]).text
+
+    assert "4 threads" in heading(told=4.0, asked=2)
+    assert "2 threads" in heading(told=None, asked=2)
+    assert "3 threads" in heading(told=None, asked=None)
 
 
 def _proven(verdict: WorkVerdict, framework: str = "executorch", largest: float | None = 2e-7) -> Result:

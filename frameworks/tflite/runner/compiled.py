@@ -56,12 +56,12 @@ class CompiledModel:
         RunnerFailure: It cannot be loaded.
     """
 
+    threads = None  # LiteRT tells none
     runs_on_caller = True
 
     def __init__(self, request: LoadRequest, options: Options) -> None:
         self._options = options
         self._library = load_library()
-        self.threads = request.threads or 1
         self._executions: list[dict[str, tuple[str, float]]] = []
         self._profiler: c_void_p | None = None
         try:
@@ -144,8 +144,9 @@ class CompiledModel:
         options = library.make("LiteRtCreateOptions")
         library.call("LiteRtSetOptionsHardwareAccelerators", options, c_api.CPU)
         flags = f"flags = {_FORCE_F16}\n" if self._options.precision == "f16" else ""
+        threads = request.threads or 1
         mode = _KERNEL_MODES[self._options.delegate]
-        library.add_options(options, "xnnpack", f"num_threads = {self.threads}\nkernel_mode = {mode}\n{flags}")
+        library.add_options(options, "xnnpack", f"num_threads = {threads}\nkernel_mode = {mode}\n{flags}")
         if request.operators:
             library.add_options(options, "runtime_options_string", "enable_profiling = true\n")
         compiled = library.make("LiteRtCreateCompiledModel", environment, model, options)

@@ -35,16 +35,16 @@ class InterpreterModel:
         RunnerFailure: It cannot be loaded.
     """
 
+    threads = None  # the interpreter tells none
     runs_on_caller = True
     consumes_inputs = False  # the planner of memory keeps inputs until the end
 
     def __init__(self, request: LoadRequest, options: Options) -> None:
         self._options = options
-        self.threads = request.threads or 1
         try:
             self._interpreter = Interpreter(
                 model_path=str(request.model),
-                num_threads=self.threads,
+                num_threads=request.threads or 1,
                 experimental_op_resolver_type=_RESOLVERS[options.delegate],
             )
             request.program_loaded()

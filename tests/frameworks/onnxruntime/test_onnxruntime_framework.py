@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from harness.config.settings import Settings
 from harness.core.benchmark import Export
 from harness.core.command import Command, Completed
 from harness.display.quiet import QuietTask
+from harness.testing.frameworks import benchmark_of
 
 pytestmark = pytest.mark.slow
 
@@ -69,6 +71,22 @@ def test_options_are_applied_and_operators_are_timed(models: Path, tmp_path: Pat
         assert all(len(operator.samples) == 6 for operator in operators)
         names.append([operator.type for operator in operators])
     assert names == [["FusedGemm #1", "Gemm #1"], ["Gemm #1", "Relu #1", "Gemm #2"]]
+
+
+@pytest.mark.parametrize(("words", "observed"), [(("1",), 1), (("2",), 2), (("2", "--option", "spinning=false"), 1)])
+def test_threads_are_observed_and_more_than_asked_for_are_noted(
+    models: Path, tmp_path: Path, words: Sequence[str], observed: int
+) -> None:
+    limits = ("--iter", "20000", "--time-limit", "4")
+    completed = run("onnxruntime", tmp_path, "--model", models / "fp32.onnx", *limits, "--threads", *words)
+    assert completed.ok, completed.stderr
+    framework = onnxruntime.create(Settings(cache_dir=tmp_path / "cache"))
+    for asked in (1, 2):
+        observations, notes = framework.parse([completed], benchmark_of("onnxruntime", threads=asked))
+        metrics = {observation.name: observation for observation in observations}
+        assert "RUN threads" not in metrics  # ONNX Runtime does not tell
+        assert list(metrics["RUN threads_observed"].samples) == [observed]
+        assert ("threads_observed" in {note.code for note in notes if not note.trust}) == (observed > asked)
 
 
 def test_a_provider_that_this_build_lacks_is_named(models: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from frameworks import tflite
 from frameworks.python_framework import PythonFramework
 from frameworks.tflite.options import TfliteOptions
+from harness import shell
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, Export, Input, OutputFile
 from harness.core.build import Build
@@ -74,6 +75,26 @@ def test_litert_keeps_the_contract_with_its_real_runner(check: Check, litert: No
     model = {"files.model": str(RECORDED / "conv.tflite")}
     benchmark = benchmark_of("tflite", model, threads=1, warmup=2, iterations=5)
     check(replace(RUNNER, create=lambda: tflite.create(settings), benchmark=benchmark, builds=True, runs=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("threads", "api"), [(1, "interpreter"), (2, "interpreter"), (2, "compiled_model")])
+def test_threads_are_observed_and_more_than_asked_for_are_noted(
+    litert: None, tmp_path: Path, threads: int, api: str
+) -> None:
+    framework = tflite.create(Settings(cache_dir=tmp_path))
+    program = framework._python_build().programs["program"]
+    # Warmed up until what a second pool of idle threads spins at the beginning is over.
+    words = ("--threads", str(threads), "--warmup", "50000", "--iter", "20000", "--time-limit", "4")
+    argv = (str(program), "--model", str(RECORDED / "conv.tflite"), *words, "--option", f"api={api}")
+    completed = shell.run(Command(argv, timeout_s=300))
+    assert completed.ok, completed.stderr
+    for asked in (threads, 1):
+        observations, notes = framework.parse([completed], benchmark_of("tflite", MODEL, threads=asked))
+        metrics = {observation.name: observation for observation in observations}
+        assert "RUN threads" not in metrics  # LiteRT does not tell
+        assert list(metrics["RUN threads_observed"].samples) == [threads]
+        assert ("threads_observed" in {note.code for note in notes if not note.trust}) == (threads > asked)
 
 
 def parse(
