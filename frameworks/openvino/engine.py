@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import openvino
 
 from frameworks.openvino.archive import WEIGHTS, NotAnArchive, is_archive, locate
 from frameworks.openvino.element_types import DTYPES
@@ -18,6 +17,10 @@ from frameworks.openvino.profile import Profile
 from frameworks.openvino.properties import Applied, apply_options, compile_properties
 from frameworks.python_runner.engine import LoadRequest, OperatorTimes, Output, Tensor
 from frameworks.python_runner.failure import ExitStatus, RunnerFailure
+from frameworks.telemetry import block_telemetry
+
+block_telemetry()
+import openvino  # noqa: E402 - which would start a process that reports its use
 
 _FORMATS: Final = (".xml", ".onnx", ".tflite", ".pb", ".pdmodel")
 """Formats beside the archive, which OpenVINO tells by their suffix."""

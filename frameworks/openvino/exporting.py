@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from frameworks.exporting.child import ExportTask, run_export
+from frameworks.telemetry import block_telemetry
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -14,6 +15,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _load() -> Callable[[ExportTask], None]:
+    block_telemetry()
     from frameworks.openvino.writing import write_archive  # noqa: PLC0415 - it imports torch and openvino
 
     return write_archive

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 
@@ -11,12 +12,13 @@ from frameworks.openvino.archive import GRAPH, WEIGHTS, Model
 
 
 def serialise(model: openvino.Model, *, compress_to_fp16: bool = False) -> Model:
-    """Return the two files that OpenVINO writes, as it names its constants and not as this process happened to.
+    """Return the two files that OpenVINO writes. Equal models give equal files.
 
     Args:
         model: The model.
         compress_to_fp16: Whether floating-point weights are written in half their size.
     """
+    _number_nodes(model)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, GRAPH)
         openvino.save_model(model, path, compress_to_fp16=compress_to_fp16)
@@ -30,3 +32,10 @@ def deserialise(model: Model) -> openvino.Model:
         path.write_bytes(model.graph)
         path.with_name(WEIGHTS).write_bytes(model.weights)
         return openvino.Core().read_model(path).clone()
+
+
+def _number_nodes(model: openvino.Model) -> None:
+    """Name nodes that were given no name by their place: OpenVINO counts all that the process has made until then."""
+    for place, node in enumerate(model.get_ordered_ops()):
+        if re.fullmatch(rf"{re.escape(node.get_type_name())}_\d+", node.get_friendly_name()):
+            node.set_friendly_name(f"{node.get_type_name()}_{place}")

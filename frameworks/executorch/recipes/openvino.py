@@ -7,13 +7,13 @@ in it. Neither the recipe nor ExecuTorch's delegate can choose another one; the 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
 import torch
 from executorch.exir import EdgeProgramManager, to_edge_transform_and_lower
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 
+from frameworks.telemetry import block_telemetry
 from harness.core.errors import EnvironmentProblem
 
 
@@ -23,9 +23,7 @@ def lower_program(program: torch.export.ExportedProgram) -> EdgeProgramManager:
     Raises:
         EnvironmentProblem: OpenVINO is not installed.
     """
-    # Else both packages report their use to their authors; this process does nothing but export.
-    os.environ.setdefault("NNCF_CI", "1")
-    os.environ.setdefault("CI", "true")
+    block_telemetry()
     try:
         # By name, because their versions are part of the program's provenance: upstream's quantiser, which the delegate
         # imports, needs the second.

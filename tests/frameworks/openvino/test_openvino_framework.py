@@ -74,3 +74,17 @@ def test_exports_of_two_processes_are_equal(exported: Exported, tmp_path: Path) 
     again = tmp_path / "again.zip"
     openvino.create(Settings(cache_dir=tmp_path)).export(Export(definition="mlp", recipe="fp32"), again, QuietTask())
     assert md5_of_file(again) == md5_of_file(exported[0]) == exported[1].md5
+
+
+def test_neither_the_runner_nor_the_export_reports_its_use(
+    exported: Exported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("CI", "TF_BUILD", "JENKINS_URL"):  # where OpenVINO is silent by itself
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    assert run(tmp_path, "--model", exported[0], "--iter", "1").ok
+    openvino.create(Settings(cache_dir=tmp_path)).export(
+        Export(definition="mlp", recipe="fp32"), tmp_path / "again.zip", QuietTask()
+    )
+    assert list((tmp_path / "home").rglob("*ga_cid")) == []  # the identifier that reports are sent with

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +19,9 @@ from harness.core.benchmark import Export
 from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.testing.progress import RecordedProgress
-from tests.docs.pages import ROOT
+from tests.frameworks.nncf_packages import provide_nncf
 
 pytestmark = pytest.mark.slow
-
-NEEDED_BY_NNCF = ("openvino-telemetry", "pydot<=3.0.4", "pyparsing", "safetensors")
 
 WORST_ERROR = {"f32": 1e-5, "bf16": 2e-2, "f16": 2e-3}
 """Relative L2 distance from the eager model."""
@@ -44,28 +38,9 @@ class Mlp:
 
 @pytest.fixture(scope="module", autouse=True)
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The extra `openvino`: where it is not installed, in a folder of these tests (60 MB).
-
-    It is no part of the extra `dev`, because it needs an older NumPy than everything else.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        if find_spec("openvino") is None or find_spec("nncf") is None:
-            folder = tmp_path_factory.mktemp("packages")
-            install_packages(folder)
-            patch.syspath_prepend(str(folder))
-            patch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+    """The extra `openvino`."""
+    with provide_nncf(tmp_path_factory):
         yield
-
-
-def install_packages(folder: Path) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extra = (name for name in project["optional-dependencies"]["openvino"] if not name.startswith("edge-harness"))
-    options = ("--quiet", "--no-deps", "--target", str(folder), "--constraint", str(ROOT / "constraints.txt"))
-    argv = (sys.executable, "-m", "pip", "install", *options, *extra, *NEEDED_BY_NNCF)
-    completed = shell.run(Command(argv, timeout_s=600))
-    if not completed.ok:
-        reason = f"OpenVINO cannot be installed: {completed.stderr[-500:]}"
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
 
 
 @pytest.fixture(scope="module")
