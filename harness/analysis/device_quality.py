@@ -20,6 +20,10 @@ BUSY_LIMIT: Final = 0.15
 FREQUENCY_LIMIT: Final = 0.10
 """Loss of clock frequency between launches that is reported: a latency that follows it would be called noisy."""
 
+SLOW_LIMIT: Final = 0.30
+"""Slowness of fixed work that is reported. On a shared virtual machine its times had two modes, up to 1.18 of the best,
+and 1.43 to 1.76 beside a neighbour on the core. The limit lies between them."""
+
 HOT_C: Final = 85.0
 """Temperature that is reported: systems on a chip begin to lower their clock between 80 and 95 degrees."""
 
@@ -52,6 +56,7 @@ def assess_device(launches: Sequence[Launch], cores: int, threads: int | None) -
         *_note_low_power(launches),
         *_note_brightness(launches),
         *_note_load(launches, cores, threads),
+        *_note_speed(launches),
     )
 
 
@@ -163,6 +168,25 @@ def _note_load(launches: Sequence[Launch], cores: int, threads: int | None) -> I
         hint="measure on a machine that does nothing else",
         trust=not is_doubtful,
         error=error if is_doubtful else None,
+    )
+
+
+def _note_speed(launches: Sequence[Launch]) -> Iterator[Note]:
+    """Yield a note where fixed work around most launches took much longer than it did at its best."""
+    known = [launch for launch in launches if launch.spin_ms is not None and launch.best_spin_ms is not None]
+    best_ms = min((min(launch.spin_ms or 0.0, launch.best_spin_ms or 0.0) for launch in known), default=0.0)
+    if best_ms <= 0:
+        return
+    slower = [(launch.spin_ms or 0.0) / best_ms - 1 for launch in known]
+    slowed = [share for share in slower if share > SLOW_LIMIT]
+    if 2 * len(slowed) <= len(known):
+        return
+    yield Note(
+        code="slowed",
+        message=f"the CPU itself was slower than at its best in {len(slowed)} of {len(known)} launches: fixed work "
+        f"beside them took {median(slower):.0%} longer, because of a neighbour on its core or a lower clock",
+        hint="measure again at another time, on a machine of your own, or compare within one run (`harness compare`)",
+        trust=False,
     )
 
 

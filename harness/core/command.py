@@ -68,6 +68,9 @@ class Completed:
             is unknown.
         energy_unavailable: Reason why its energy, which was wanted, is unknown.
         notes: What a reader of its numbers must know of the device, as it was meanwhile.
+        spin_ms: Milliseconds of fixed work on its first CPU, the lower of right before and right after it; None where
+            the device does not time that.
+        best_spin_ms: The least that this work has taken on such a CPU of the device.
     """
 
     command: Command
@@ -85,6 +88,8 @@ class Completed:
     energy_mj: Mapping[str, float] = field(default_factory=dict)
     energy_unavailable: str | None = None
     notes: tuple[Note, ...] = ()
+    spin_ms: float | None = None
+    best_spin_ms: float | None = None
 
     @property
     def ok(self) -> bool:

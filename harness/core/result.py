@@ -48,6 +48,9 @@ class Launch(Value):
         cpu_s: CPU seconds.
         beside_cpu_s: CPU seconds of the program that it was interleaved with, which ran at the same time.
         peak_memory_bytes: Peak resident memory of the process, as the platform saw it.
+        spin_ms: Milliseconds of fixed work on its first CPU, the lower of right before and right after it; None where
+            the device does not time that.
+        best_spin_ms: The least that this work had taken on such a CPU of the device by then.
         before: Device state before it.
         after: Device state after it.
         discarded: Why its observations do not count although it succeeded: it warmed up, heat disturbed it, or it was
@@ -66,6 +69,8 @@ class Launch(Value):
     cpu_s: float | None = None
     beside_cpu_s: float | None = None
     peak_memory_bytes: int | None = None
+    spin_ms: float | None = None
+    best_spin_ms: float | None = None
     before: DeviceState | None = None
     after: DeviceState | None = None
     discarded: str | None = None

@@ -124,6 +124,8 @@ def record_launch(
         wall_s=sum(step.wall_s for step in completed),
         cpu_s=sum(step.cpu_s or 0.0 for step in completed) if last.cpu_s is not None else None,
         peak_memory_bytes=max((step.peak_memory_bytes or 0 for step in completed), default=0) or None,
+        spin_ms=last.spin_ms,
+        best_spin_ms=last.best_spin_ms,
         before=before,
         after=after,
     )

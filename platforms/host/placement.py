@@ -69,7 +69,7 @@ def rank_cpus(candidates: Sequence[int] | None = None) -> Placement:
     """
     numbers = check_pinnable(candidates) if candidates else allowed_cpus()
     busy = _observe_load()
-    cpus = [Cpu(number, _core(number), _max_mhz(number), busy.get(number, 0.0)) for number in numbers]
+    cpus = [Cpu(number, _core(number), max_mhz(number), busy.get(number, 0.0)) for number in numbers]
     # CPU 0 serves most interrupts: last among equals.
     order = sorted(cpus, key=lambda cpu: (-cpu.max_mhz, round(cpu.busy, 1), cpu.number == 0, cpu.number))
     cores: set[int] = set()
@@ -86,7 +86,7 @@ def kinds_of_cpus() -> tuple[tuple[int, ...], ...]:
     numbers = allowed_cpus()
     capacities = {number: _read_number(number, "cpu_capacity") for number in numbers}
     is_known = all(capacities.values())
-    return group_by_kind(capacities if is_known else {number: _max_mhz(number) for number in numbers})
+    return group_by_kind(capacities if is_known else {number: max_mhz(number) for number in numbers})
 
 
 def check_pinnable(cpus: Sequence[int]) -> tuple[int, ...]:
@@ -158,7 +158,8 @@ def _core(number: int) -> int:
     return int(siblings.replace("-", ",").split(",")[0])
 
 
-def _max_mhz(number: int) -> float:
+def max_mhz(number: int) -> float:
+    """Return the highest frequency of a CPU; 0 where the kernel does not report it."""
     return _read_number(number, "cpufreq/cpuinfo_max_freq") / 1000
 
 

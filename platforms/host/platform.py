@@ -18,6 +18,7 @@ from platforms.host import placement
 from platforms.host.energy import RaplMeter
 from platforms.host.identity import allowed_cpus, describe_host, read_text
 from platforms.host.session import HostSession, session_folder
+from platforms.host.speed import SpeedGauge
 
 _CPU = Path("/sys/devices/system/cpu")
 _BUSY = 0.2
@@ -90,8 +91,15 @@ class Host:
             ranked = placement.rank_cpus(self._cpus)
             is_placed = self._pins and placement.can_pin()
             attributes = {**device.attributes, "placement": ranked.describe()} if is_placed else device.attributes
+            speed = SpeedGauge(self._work / "speed.json", device.kind or "")
+            stack.callback(speed.save)
             return HostSession(
-                device.model_copy(update={"attributes": attributes}), folder, ranked, pin=self._pins, meter=self._meter
+                device.model_copy(update={"attributes": attributes}),
+                folder,
+                ranked,
+                pin=self._pins,
+                meter=self._meter,
+                speed=speed,
             )
         except OSError as error:
             raise EnvironmentProblem(

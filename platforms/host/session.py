@@ -26,6 +26,7 @@ from platforms.host.energy import RaplMeter
 from platforms.host.file_copies import FileCopies
 from platforms.host.placement import Placement, can_pin, check_pinnable, pin_prefix, pin_process
 from platforms.host.programs import check_program
+from platforms.host.speed import SpeedGauge
 from platforms.host.state import StateReader
 from platforms.staging import describe_end, missing_program
 
@@ -109,12 +110,22 @@ class HostSession:
         folder: Folder of the session.
         placement: CPUs in order of preference.
         pin: Whether programs with a known number of threads are pinned, where the system can.
+        meter: Meter of energy.
+        speed: Gauge of the speed of CPUs; None for none.
     """
 
     def __init__(
-        self, device: Device, folder: Path, placement: Placement, *, pin: bool, meter: RaplMeter | None = None
+        self,
+        device: Device,
+        folder: Path,
+        placement: Placement,
+        *,
+        pin: bool,
+        meter: RaplMeter | None = None,
+        speed: SpeedGauge | None = None,
     ) -> None:
         self._meter = meter or RaplMeter()
+        self._speed = speed
         self.device = device
         self._folder = folder
         self._staged_count = 0
@@ -157,7 +168,11 @@ class HostSession:
         cpus = self._choose_cpus(command)
         pinned = self._pin_to(cpus, command)
         started = partial(shell.run, on_start=partial(self._pin_started, cpus))
-        completed = self._meter.measure(pinned, started) if command.energy else started(pinned)
+
+        def run_metered() -> Completed:
+            return self._meter.measure(pinned, started) if command.energy else started(pinned)
+
+        completed = run_metered() if self._speed is None else self._speed.gauge(cpus, run_metered)
         return self._complete(completed, cpus)
 
     @contextlib.contextmanager

@@ -350,6 +350,38 @@ def test_missing_device_state_causes_no_note() -> None:
     assert state_notes(blind, launch(cpu_s=None, busy=1.0), launch(busy=None)) == ()
 
 
+def spun(*shares: float, best_ms: float = 0.25) -> list[Launch]:
+    """Launches around which fixed work took so much longer than at its best."""
+    return [
+        launch(index).model_copy(update={"spin_ms": best_ms * (1 + share), "best_spin_ms": best_ms})
+        for index, share in enumerate(shares)
+    ]
+
+
+def test_a_cpu_that_is_slower_than_at_its_best_in_most_launches_is_not_trusted() -> None:
+    (note,) = state_notes(*spun(0.6, 0.7, 0.0, 0.75, 0.5))
+    assert (note.code, note.trust, note.error) == ("slowed", False, None)
+    assert "in 4 of 5 launches" in note.message
+    assert "60% longer" in note.message
+
+
+def test_a_single_slowed_launch_is_not_trusted_either() -> None:
+    assert codes(state_notes(*spun(0.6))) == ["slowed"]
+
+
+@given(st.lists(st.floats(0.0, 0.18), min_size=1, max_size=30))
+def test_a_cpu_as_fast_as_on_quiet_machines_has_no_note(shares: list[float]) -> None:
+    assert state_notes(*spun(*shares)) == ()
+
+
+def test_a_neighbour_in_half_of_the_launches_is_no_doubt_because_the_median_is_of_the_others() -> None:
+    assert state_notes(*spun(0.7, 0.0, 0.7, 0.1)) == ()
+
+
+def test_a_device_that_times_no_work_has_no_note_of_its_speed() -> None:
+    assert state_notes(launch(0)) == ()
+
+
 def slept(*, suspends: tuple[int, int] | None = None, up_s: float = 60.0, awake_s: float | None = None) -> Launch:
     counts = suspends or (None, None)
     awake = (None, None) if awake_s is None else (500.0, 500.0 + awake_s)

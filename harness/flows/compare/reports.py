@@ -137,4 +137,4 @@ def _same_parameters(comparison: Comparison, parameters: Parameters) -> bool:
     return stored == parameters.model_copy(update={"seed": stored.seed, "interleave": stored.interleave})
 
 
-_MODELLED = frozenset({"noisy", "busy", "disturbed", "few_samples"})
+_MODELLED = frozenset({"noisy", "busy", "slowed", "disturbed", "few_samples"})
