@@ -192,12 +192,16 @@ def is_of_operator(type_: str, metric: str, unit: str) -> bool:
 
 
 def main_metric(metrics: Sequence[Metric]) -> Metric | None:
-    """Return the metric that a result is about: `NET latency`, else the first time or rate, else any median."""
+    """Return the metric that a result is about.
+
+    That is `NET latency`, else the first time or rate, else the energy that comparisons are about, else any median.
+    """
     numbers = [metric for metric in metrics if metric.summary]
     named = (metric for metric in numbers if metric.name == LATENCY)
     timed = (metric for metric in numbers if metric.is_timed)
-    others = (metric for metric in numbers if metric.median is not None)
-    return next(chain(named, timed, others), None)
+    others = [metric for metric in numbers if metric.median is not None]
+    energies = (metric for name in COMPARED_ENERGIES for metric in others if metric.name == name)
+    return next(chain(named, timed, energies, others), None)
 
 
 _RATE_UNIT = re.compile(r"(/|\bper[ _])s(ec(ond)?s?)?$|^(fps|ips|qps|rps|tps|[kmgt]?(flop|op)s)$", re.IGNORECASE)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 from harness.core.launch_interval import interval_of
-from harness.core.metric import ENERGY, LATENCY, OUTPUTS, Metric, main_metric
+from harness.core.metric import DYNAMIC_ENERGY, ENERGY, LATENCY, OUTPUTS, Metric, main_metric
 from harness.core.result import Result
 from harness.core.rivals import compute_speeds
 from harness.core.same_work import WorkVerdict
@@ -207,7 +207,7 @@ def _further_rows(result: Result) -> Iterator[tuple[str, ...]]:
         metric
         for metric in result.metrics
         if metric.summary
-        and (metric.type not in {"RUN", OUTPUTS} or metric.metric == ENERGY)
+        and (metric.type not in {"RUN", OUTPUTS} or metric.metric in {ENERGY, DYNAMIC_ENERGY})
         and metric.name not in hidden
     ]
     if result.benchmark.operators:  # they have a table of their own

@@ -62,6 +62,14 @@ def test_main_metric_is_the_model_latency_or_else_the_first_time_or_rate_or_else
     assert main_metric([count]) is None
 
 
+def test_a_result_of_energy_alone_is_about_the_energy_that_is_compared() -> None:
+    battery, whole = _metric("battery energy", "mJ", p50=9.0), _metric("RUN energy", "mJ", p50=9.0)
+    net, power = _metric("RUN dynamic_energy", "mJ", p50=7.0), _metric("RUN idle_power", "W", p50=1.0)
+    assert main_metric([battery, whole, power, net]) == net
+    assert main_metric([battery, power, whole]) == whole
+    assert main_metric([battery, power]) == battery
+
+
 def test_a_metric_without_numbers_is_never_the_main_metric() -> None:
     text = Metric(name="NET latency", type="NET", metric="latency", unit="ms", info="not measured")
     assert main_metric([text]) is None
