@@ -11,6 +11,7 @@ from typing import Final
 
 from frameworks import packages
 from frameworks.backend_options import BackendOption
+from frameworks.executorch.openvino_releases import VARIABLE, find_problem
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.metric import Observation
@@ -19,9 +20,6 @@ from harness.core.protocols import Finding
 
 UNKNOWN: Final = "unknown"
 """Precision that a runner tells which cannot ask OpenVINO."""
-
-_VARIABLE: Final = "OPENVINO_LIB_PATH"
-"""Environment variable in which the delegate looks for the library (backends/openvino/runtime/OpenvinoBackend.cpp)."""
 
 _PRECISION: Final = "openvino_precision"
 OPTIONS: Final = (
@@ -37,10 +35,10 @@ _RECIPES: Final = ("native", "python")
 
 def environment(build: Build) -> Mapping[str, str]:
     """Return the variable that leads the delegate to the installed library; the user's own has precedence."""
-    if build.source != "installed" or build.recipe not in _RECIPES or os.environ.get(_VARIABLE):
+    if build.source != "installed" or build.recipe not in _RECIPES or os.environ.get(VARIABLE):
         return {}
     library = find_library()
-    return {} if library is None else {_VARIABLE: str(library)}
+    return {} if library is None else {VARIABLE: str(library)}
 
 
 def precision_words(benchmark: Benchmark) -> Sequence[str]:
@@ -64,6 +62,9 @@ def diagnose() -> Finding:
     except PackageNotFoundError as error:
         remedy = f"{packages.install_command('openvino')} (only the export recipe `openvino` needs it)"
         return Finding("OpenVINO", None, f"{error.name} is not installed", remedy)
+    if problem := find_problem(versions["openvino"]):
+        remedy = f"{packages.install_command('openvino')} (only programs of the export recipe `openvino` need it)"
+        return Finding("OpenVINO", None, problem, remedy)
     return Finding("OpenVINO", True, ", ".join(f"{name} {number}" for name, number in versions.items()))
 
 

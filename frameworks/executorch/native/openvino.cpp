@@ -22,6 +22,9 @@ struct Version {
 using GetVersion = int(Version* version);
 using FreeVersion = void(Version* version);
 
+// Of the first release that uses the weights of a model where the delegate has freed them (docs/decisions/0037).
+constexpr long kFirstUnusableYear = 2026;
+
 struct Library {
   void* handle = nullptr;
   runner::OpenVinoSettings settings;
@@ -84,6 +87,22 @@ ov_core_import_model(const void* core, const char* content, size_t size, const c
 
 namespace runner {
 
+namespace {
+
+// Release and build: "2026.4.1-22982-...". Empty where the library does not say.
+void check_release(const std::string& version) {
+  if (std::strtol(version.c_str(), nullptr, 10) >= kFirstUnusableYear) {
+    throw Failure(
+        ExitStatus::kNotLoaded,
+        "OpenVINO " + version.substr(0, version.find('-')) +
+            " reads the model's weights from memory that ExecuTorch's delegate has freed: install the extra "
+            "`openvino`, whose command `harness doctor` shows, or name the library of an older release in "
+            "OPENVINO_LIB_PATH");
+  }
+}
+
+} // namespace
+
 void set_openvino(OpenVinoSettings settings) {
   library().settings = std::move(settings);
 }
@@ -98,6 +117,7 @@ void open_openvino() {
     return;
   }
   library().handle = handle;
+  check_release(openvino_version());
   // The delegate opens the library that this variable names. The empty name is this program: functions are looked up in
   // it first, and then in what it loaded globally.
   setenv("OPENVINO_LIB_PATH", "", 1);

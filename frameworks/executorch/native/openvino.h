@@ -26,7 +26,8 @@ struct OpenVinoModel {
 void set_openvino(OpenVinoSettings settings);
 
 // Loads the library that OPENVINO_LIB_PATH names, and stands between it and the delegate. Call before the runtime asks
-// for the delegate. Where the library cannot be loaded nothing changes, and the delegate tells why.
+// for the delegate. Where the library cannot be loaded nothing changes, and the delegate tells why. Throws
+// Failure(kNotLoaded) for a release that reads memory which the delegate has freed.
 void open_openvino();
 
 // Every delegate that was loaded. Throws Failure(kNotLoaded) where none has the precision that is set.

@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from frameworks.executorch.openvino_releases import REMEDY, find_library_problem
 from frameworks.executorch.python.extension import Method, Program, Runtime, load_runtime, set_threads
 from frameworks.executorch.python.failures import explain, explain_failures
 from frameworks.executorch.python.program_file import DTYPES, read_signature
@@ -157,8 +158,14 @@ def load_method(
     names = [program.get_method_name(index) for index in range(program.num_methods())]
     if name not in names:
         raise RunnerFailure(ExitStatus.NOT_LOADED, f"the program has no method {name}; it has: {', '.join(names)}")
+    _check_openvino(model, name)
     with explain_failures(ExitStatus.NOT_LOADED, f"method {name} cannot be loaded", log):
         return program, program.load_method(name)
+
+
+def _check_openvino(model: Path, method: str) -> None:
+    if "OpenvinoBackend" in read_signature(model, method).backends and (problem := find_library_problem()):
+        raise RunnerFailure(ExitStatus.NOT_LOADED, f"{problem}: {REMEDY}")
 
 
 def _load_program(runtime: Runtime, model: Path, log: io.StringIO) -> Program:

@@ -134,11 +134,13 @@ class Signature:
         inputs: Its inputs; None where they are not tensors.
         outputs: Its outputs, likewise.
         planned_bytes: Sizes of the buffers for inputs, outputs and intermediate values that its memory plan has.
+        backends: Names of the backends that it delegates to.
     """
 
     inputs: tuple[Tensor | None, ...]
     outputs: tuple[Tensor | None, ...]
     planned_bytes: tuple[int, ...]
+    backends: frozenset[str]
 
 
 def read_signature(program: Path, method: str) -> Signature:
@@ -154,7 +156,8 @@ def read_signature(program: Path, method: str) -> Signature:
         inputs, outputs = (
             tuple(_tensor(values[index]) for index in plan.numbers(field, "<i")) for field in (_INPUTS, _OUTPUTS)
         )
-        return Signature(inputs, outputs, plan.numbers(_PLANNED, "<q")[1:])  # the first is reserved
+        backends = frozenset(delegate.text(_ID) for delegate in plan.tables(_DELEGATES))
+        return Signature(inputs, outputs, plan.numbers(_PLANNED, "<q")[1:], backends)  # the first size is reserved
 
 
 def read_sections(program: bytes) -> dict[str, int]:

@@ -8,11 +8,13 @@ in it. Neither the recipe nor ExecuTorch's delegate can choose another one; the 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib.metadata import version
 
 import torch
 from executorch.exir import EdgeProgramManager, to_edge_transform_and_lower
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 
+from frameworks.executorch.openvino_releases import find_problem
 from frameworks.telemetry import block_telemetry
 from harness.core.errors import EnvironmentProblem
 
@@ -34,6 +36,10 @@ def lower_program(program: torch.export.ExportedProgram) -> EdgeProgramManager:
         from frameworks.packages import install_command  # noqa: PLC0415 - no part of what lowers a model
 
         raise EnvironmentProblem(f"the recipe needs OpenVINO: {error}", hint=install_command("openvino")) from error
+    if problem := find_problem(version("openvino")):
+        from frameworks.packages import install_command  # noqa: PLC0415 - no part of what lowers a model
+
+        raise EnvironmentProblem(f"nothing could run the program: {problem}", hint=install_command("openvino"))
     partitioner = OpenvinoPartitioner([CompileSpec("device", b"CPU")])
     return to_edge_transform_and_lower(program, partitioner=[partitioner])
 

@@ -136,3 +136,34 @@ def test_a_missing_library_is_told_with_the_command_that_installs_it(
     assert completed.exit_code == 3
     assert "OpenVINO runtime not found" in completed.stderr
     assert "(install the extra `openvino`, whose command `harness doctor` shows" in completed.stderr
+
+
+NEWER = """
+struct version { const char* build; const char* description; };
+int ov_get_openvino_version(struct version* version) { version->build = "2026.4.1-22982-0"; return 0; }
+void ov_version_free(struct version* version) { version->build = 0; }
+"""
+"""A library that says which release it is, as that of 2026.4.1 does: running a program with that ends in a crash."""
+
+
+def test_a_release_that_reads_freed_memory_is_refused(
+    build: Build, mlp: Mlp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "newer.c").write_text(NEWER)
+    library = tmp_path / "libopenvino_c.so"
+    compiled = shell.run(Command(("g++", "-x", "c", "-shared", "-fPIC", str(tmp_path / "newer.c"), "-o", str(library))))
+    assert compiled.ok, compiled.stderr
+    monkeypatch.setenv("OPENVINO_LIB_PATH", str(library))
+
+    completed = start(build, mlp.program)
+
+    assert (completed.exit_code, completed.stdout) == (3, "")
+    assert "error: OpenVINO 2026.4.1 reads the model's weights from memory that" in completed.stderr
+    assert "install the extra `openvino`" in completed.stderr
+
+
+def test_programs_without_openvino_run_beside_any_release(
+    build: Build, programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENVINO_LIB_PATH", "/nonexistent/libopenvino_c.so")
+    assert start(build, programs / "add.pte").ok
