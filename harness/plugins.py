@@ -16,7 +16,8 @@ from harness.files.distributions import find_entry_points
 if TYPE_CHECKING:  # `harness --help` imports this module, and needs none of them
     from harness.core.alarm_protocols import AlarmChannel, AlarmChannelFactory, AlarmReporter
     from harness.core.commit import Source, SourceFactory
-    from harness.core.protocols import ForeignFormat, Framework, Platform, Reporter
+    from harness.core.probe import ProbeRequest
+    from harness.core.protocols import ForeignFormat, Framework, Platform, Probe, Reporter
     from harness.data.provider import DataProvider
 
 _GROUPS = {
@@ -29,6 +30,7 @@ _GROUPS = {
     "alarm reporter": "edge_harness.alarm_reporters",
     "alarm channel": "edge_harness.alarm_channels",
     "format": "edge_harness.foreign_formats",
+    "probe": "edge_harness.probes",
 }
 _OPTIONS = "edge_harness.options"
 KINDS: Final = tuple(_GROUPS)
@@ -193,6 +195,16 @@ def foreign_format(name: str) -> ForeignFormat:
         EnvironmentProblem: It is installed and cannot be imported.
     """
     return cast("Callable[[], ForeignFormat]", _factory("format", name))()
+
+
+def probe(request: ProbeRequest) -> Probe:
+    """Return the probe that a request names.
+
+    Raises:
+        UsageError: It is not installed, or does not know the types or options of the request.
+        EnvironmentProblem: It is installed and cannot be imported.
+    """
+    return cast("Callable[[ProbeRequest], Probe]", _factory("probe", request.name))(request)
 
 
 def platform_name(name: str) -> str:

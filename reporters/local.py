@@ -3,6 +3,7 @@
     <folder>/<device>/<framework>/<model>/<metric>/<identifier>/<YYYY>/<MM>/<DD>/<commit>/<n>/
         result.json         the canonical result, pretty
         logs/<name>.txt     what each launch wrote
+        artifacts/<name>    what probes left, such as recorded profiles
     <folder>/index.jsonl    one line per result: `harness.store.index`
 
 The hierarchy is FAI-PEP's. The date is the commit's (UTC), or that of the measurement where the build has no commit
@@ -17,13 +18,14 @@ from typing import Literal
 
 from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, ReporterFailed
+from harness.core.probe import Artifact
 from harness.core.protocols import Reporter
 from harness.core.result import RawLog, Report, make_writable
 from harness.files.writability import check_writable_folder
 from harness.store.canonical_json import RESULT_FILE, to_pretty_json
 from harness.store.index import append_entry, build_entry, check_index, read_index
 from harness.store.known_devices import INDEX_FILE
-from harness.store.tree import LOGS, encode_segment, publish_folder, result_folder
+from harness.store.tree import ARTIFACTS, LOGS, encode_segment, publish_folder, result_folder
 
 
 class LocalReporter:
@@ -53,7 +55,11 @@ class LocalReporter:
     def report(self, report: Report) -> str:
         """Keep one result with its logs; returns its folder."""
         result = make_writable(report.result)
-        files = {RESULT_FILE: to_pretty_json(result) + "\n", **_log_files(report.logs)}
+        files: dict[str, str | bytes] = {
+            RESULT_FILE: to_pretty_json(result) + "\n",
+            **_log_files(report.logs),
+            **_artifact_files(report.artifacts),
+        }
         try:
             place = publish_folder(self._folder, self._folder / result_folder(result), files)
         except OSError as error:
@@ -82,6 +88,10 @@ class LocalReporter:
 def create(settings: Settings) -> Reporter:
     """Create the reporter for `--local-reporter`, or for the user's data folder."""
     return LocalReporter(settings.local_reporter)
+
+
+def _artifact_files(artifacts: Iterable[Artifact]) -> dict[str, bytes]:
+    return {f"{ARTIFACTS}/{encode_segment(artifact.name)}": artifact.content for artifact in artifacts}
 
 
 def _log_files(logs: Iterable[RawLog]) -> dict[str, str]:

@@ -107,6 +107,7 @@ def build_result(
             "launches": measurement.launches,
             "evaluation": measurement.evaluation,
             "same_work": measurement.same_work,
+            "probes": measurement.probes,
         }
     )
 

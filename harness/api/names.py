@@ -112,6 +112,11 @@ class _Options(TypedDict, total=False):
     operators: bool
     """Time each operator too, and show which of them changed. Costs up to 3 % of the latency."""
 
+    probe: str | Sequence[str]
+    """Tools that observe the program in launches of their own, after the timed ones: `perf-stat`, `perf-record`,
+    `simpleperf`, `perfetto`; with options as in `perf-record:frequency=999`.
+    """
+
     backend: str
     """FAI-PEP's: append `--backend NAME` to each command that starts the program."""
 

@@ -260,6 +260,17 @@ class Settings:
     operators: Annotated[
         bool, Option("Time each operator too, and show which of them changed. Costs up to 3 % of the latency.", HOW)
     ] = False
+    probe: Annotated[
+        tuple[str, ...],
+        Option(
+            "Tools that observe the program in launches of their own, after the timed ones: `perf-stat`, "
+            "`perf-record`, `simpleperf`, `perfetto`; with options as in `perf-record:frequency=999`.",
+            HOW,
+            words=True,
+            in_specifications=False,
+            value="NAME",
+        ),
+    ] = ()
     backend: Annotated[
         str | None,
         Option(

@@ -13,6 +13,7 @@ from harness.core.launch_interval import plan_looks
 from harness.core.metric import Direction
 from harness.core.placeholders import find_placeholders
 from harness.core.power import PowerMethod, PowerRequest
+from harness.core.probe import ProbeRequest
 from harness.core.same_work import SameWorkRequest
 from harness.core.scalars import Scalar
 from harness.core.values import Value
@@ -223,6 +224,7 @@ class Benchmark(Value):
         same_work: Request to prove that it computes the same as its reference; None where nobody asked for that.
         energy: Whether the energy of each launch is measured too.
         power: Request for energy net of an idle baseline; None where energy is not metered, or without a baseline.
+        probes: Probes that observe it in launches of their own.
         variables: Value of every placeholder known at load time, as text.
         meta: Additional values from list files and command line, reported with the result.
         origin: Place in the specification.
@@ -278,6 +280,7 @@ class Benchmark(Value):
     same_work: SameWorkRequest | None = None
     energy: bool = False
     power: PowerRequest | None = None
+    probes: tuple[ProbeRequest, ...] = ()
     variables: dict[str, str] = {}
     meta: dict[str, JsonValue] = {}
     origin: Origin

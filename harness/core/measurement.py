@@ -14,6 +14,8 @@ from harness.core.examples import Stage
 from harness.core.metric import Metric, Observation
 from harness.core.note import Note
 from harness.core.power import LaunchMeter
+from harness.core.probe import Artifact, ProbePass
+from harness.core.protocols.probes import Probe
 from harness.core.result import Launch, Outcome, RawLog
 from harness.core.same_work import SameWork
 
@@ -47,6 +49,7 @@ class Job:
         unreferenced: Why there are no references, where it was asked whether it does the same work; else None.
         meter: External meter of its energy; None where the device meters itself, or nothing does.
         unmetered: Why energy, one of several kinds, is left out; None where it is not.
+        probes: What observes it in launches of its own, or the passes that are skipped.
     """
 
     benchmark: Benchmark
@@ -56,6 +59,7 @@ class Job:
     unreferenced: str | None = None
     meter: LaunchMeter | None = None
     unmetered: str | None = None
+    probes: tuple[Probe | ProbePass, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,8 @@ class Measurement:
         computed: Metrics that were computed from files, such as errors against golden outputs.
         evaluation: What lowering did to the outputs; None where that was not evaluated.
         same_work: Whether it computes the same as its reference; None where nobody asked for that.
+        probes: Passes of probes.
+        artifacts: Files that they left.
     """
 
     started: float
@@ -97,6 +103,8 @@ class Measurement:
     made: Mapping[str, CachedFile] = field(default_factory=dict)
     evaluation: Evaluation | None = None
     same_work: SameWork | None = None
+    probes: tuple[ProbePass, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
 
     @property
     def reported(self) -> tuple[tuple[Observation, ...], ...]:

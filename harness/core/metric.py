@@ -40,6 +40,10 @@ COMPARED_ENERGIES: Final = (
 """Metrics that a comparison of a test of energy is about: the first that a launch has, and that is well above 0."""
 
 
+TASK_CLOCK: Final = "task_clock"
+"""Metric of the CPU time that a probe counted. It is a time, and no result is about it."""
+
+
 class Direction(StrEnum):
     """Direction in which a metric is better."""
 
@@ -198,7 +202,7 @@ def main_metric(metrics: Sequence[Metric]) -> Metric | None:
     """
     numbers = [metric for metric in metrics if metric.summary]
     named = (metric for metric in numbers if metric.name == LATENCY)
-    timed = (metric for metric in numbers if metric.is_timed)
+    timed = (metric for metric in numbers if metric.is_timed and metric.metric != TASK_CLOCK)
     others = [metric for metric in numbers if metric.median is not None]
     energies = (metric for name in COMPARED_ENERGIES for metric in others if metric.name == name)
     return next(chain(named, timed, energies, others), None)

@@ -21,6 +21,7 @@ from harness.core.metric import Metric
 from harness.core.note import Note
 from harness.core.origin import Origin
 from harness.core.outcome import Outcome as Outcome  # noqa: PLC0414 - plug-ins import it from here, too
+from harness.core.probe import Artifact, ProbePass
 from harness.core.program_graph import OperatorIdentity
 from harness.core.ranking import Rank
 from harness.core.reproduction import Reproduction
@@ -192,6 +193,7 @@ class Result(Value):
         notes: Notes for a reader of the numbers.
         meta: Free values of specification lists and command line.
         operators: What each timed operator is in the model's graph, in their order; empty where that is not known.
+        probes: Passes of probes, such as profilers, in launches of their own; also those that were skipped.
         reproduction: The command that measures it once more; null where nothing names its runner, where
             the specification was a dictionary of a script, and in results of a harness that did not store it.
         origin: Where its figures come from, when another tool measured them; null for those of the harness.
@@ -221,6 +223,7 @@ class Result(Value):
     notes: tuple[Note, ...] = ()
     meta: dict[str, JsonValue] = {}
     operators: tuple[OperatorIdentity, ...] = ()
+    probes: tuple[ProbePass, ...] = ()
     reproduction: Reproduction | None = None
     origin: Origin | None = None
 
@@ -293,9 +296,11 @@ class Report(Value):
     Attributes:
         result: The result.
         logs: Output of its launches.
+        artifacts: Files that probes left.
         place: Where the result is stored, as the storing reporter returned it; None where it is not, or not yet.
     """
 
     result: Result
     logs: tuple[RawLog, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
     place: str | None = None

@@ -200,14 +200,25 @@ def _format_peak_memory(result: Result) -> str:
     return _median_of(result, "RUN peak_memory") or format_quantity(max(peaks, default=None), "bytes")
 
 
+def _find_counts_of_launches(result: Result) -> frozenset[str]:
+    """Return the metrics of whole launches that probes counted, where those of one iteration are not known."""
+    names = frozenset(name for each in result.probes for name in each.metrics)
+    return frozenset(
+        name for name in names if name.startswith("RUN ") and f"NET {name.removeprefix('RUN ')}" not in names
+    )
+
+
 def _further_rows(result: Result) -> Iterator[tuple[str, ...]]:
     main = main_metric(result.metrics)
     hidden = {LATENCY, "NET cpu_time", main.name if main else LATENCY}
+    counted = _find_counts_of_launches(result)
     metrics = [
         metric
         for metric in result.metrics
         if metric.summary
-        and (metric.type not in {"RUN", OUTPUTS} or metric.metric in {ENERGY, DYNAMIC_ENERGY})
+        and (
+            metric.type not in {"RUN", OUTPUTS} or metric.metric in {ENERGY, DYNAMIC_ENERGY} or metric.name in counted
+        )
         and metric.name not in hidden
     ]
     if result.benchmark.operators:  # they have a table of their own

@@ -31,6 +31,7 @@ from harness.presentation.explanations import (
     tabulate_evidence,
 )
 from harness.presentation.folded_remarks import fold_remarks
+from harness.presentation.functions import build_functions_table
 from harness.presentation.measurement_table import build_further_metrics, build_overview, format_title
 from harness.presentation.operators import build_changes_table, build_profile_table, describe_coverage
 from harness.presentation.pareto import describe_compromises
@@ -118,6 +119,7 @@ class MeasurementSection:
         fastest: Lines that name the fastest of several rivals.
         further_metrics: Metrics that the overview leaves out.
         phases: Memory and time of the phases of a launch, where they were asked for.
+        functions: Functions in which probes found each program most often.
         operators: Operators of each result, with their share.
         coverage: Sentences on how much of the latency the operators take.
         remarks: Failures, notes and hints, in full.
@@ -130,6 +132,7 @@ class MeasurementSection:
     fastest: Sequence[Line]
     further_metrics: TitledTable
     phases: TitledTable
+    functions: TitledTable
     operators: TitledTable
     coverage: Sequence[str]
     remarks: Sequence[Line]
@@ -217,6 +220,7 @@ def describe_measurements(results: Sequence[Result], *, operators_at_most: int |
         fastest=[*describe_ranks(results), *describe_fastest([result for result in results if result.rank is None])],
         further_metrics=TitledTable("Further metrics", build_further_metrics(results)),
         phases=TitledTable("Memory and load", build_phases(results)),
+        functions=TitledTable("Functions", build_functions_table(results, operators_at_most)),
         operators=TitledTable("Operators", build_profile_table(results, operators_at_most)),
         coverage=list(describe_coverage(results)),
         remarks=list_remarks(results),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -13,16 +13,20 @@ from harness.core.command import Command, Completed
 from harness.core.measurement import Job, Measurement
 from harness.core.metric import Observation
 from harness.core.note import Note
+from harness.core.probe import Artifact, ProbePass
 from harness.core.protocols import Clock, Framework, Session, Staged, StepParser
 from harness.core.result import Launch, Outcome, RawLog
 from harness.running.derived_metrics import derive_energy, sum_operators
 from harness.running.dynamic_energy import derive_dynamic_energy
-from harness.running.launch import LaunchRecord, command_logs, compose_commands, fetch_outputs, launch
+from harness.running.launch import LaunchRecord, command_logs, compose_commands, fetch_outputs, launch, wait_until_ready
 from harness.running.metered import launch_metered
 from harness.running.padding import pad_environment
 from harness.running.placeholder_values import PlaceholderValues, on_device, on_host
 from harness.running.staging import find_made_files, run_step, stage
 from harness.shell import pause
+
+Wrap = Callable[[Command, Session], Command]
+"""Returns a command with a probe around it."""
 
 
 class ObservedLaunch(NamedTuple):
@@ -84,6 +88,8 @@ class Launcher:
         self._staged: Staged | None = None
         self._made: Mapping[str, CachedFile] = {}
         self._padding: int | None = None
+        self._probe_passes: list[ProbePass] = []
+        self._artifacts: list[Artifact] = []
 
     def begin(self) -> None:
         """Run the model's own steps before the first launch.
@@ -101,11 +107,12 @@ class Launcher:
         """
         self._model_postprocessed = self._run_step("postprocess-model", self.job.benchmark.model_after, 0)
 
-    def launch(self, benchmark: Benchmark) -> ObservedLaunch:
+    def launch(self, benchmark: Benchmark, wrap: Wrap | None = None) -> ObservedLaunch:
         """Start the runner once, with the steps around it.
 
         Args:
             benchmark: The job's benchmark, perhaps with other iterations or a shorter time limit.
+            wrap: Puts a probe around the last of its commands.
 
         Returns:
             The launch with its observations, also when it failed.
@@ -115,7 +122,12 @@ class Launcher:
             DeviceLost: The device went away.
         """
         prepared = self.prepare(benchmark)
-        return self.keep(prepared, self._start(prepared))
+        if wrap is None:
+            return self.keep(prepared, self._start(prepared))
+        wait_until_ready(self.session)
+        *before, last = prepared.commands
+        commands = (*before, wrap(last, self.session))
+        return self.keep(prepared, launch(prepared.index, commands, self.session, self.clock))
 
     def _start(self, prepared: PreparedLaunch) -> LaunchRecord:
         benchmark = prepared.benchmark
@@ -206,6 +218,21 @@ class Launcher:
             for observations in self._observations
         ]
 
+    def replace_observations(self, index: int, observations: tuple[Observation, ...]) -> None:
+        """Give a launch that does not count for anything else the observations of a probe."""
+        self._observations[index] = observations
+
+    def add_probe_pass(self, probe_pass: ProbePass) -> None:
+        """Keep the pass of a probe; why it found nothing is a note, too."""
+        self._probe_passes.append(probe_pass)
+        if probe_pass.outcome is not Outcome.OK:
+            message = f"{probe_pass.probe} {probe_pass.outcome.words}: {probe_pass.reason}"
+            self._notes.append(Note(code=f"probe_{probe_pass.probe}", message=message, hint=probe_pass.hint))
+
+    def add_artifacts(self, artifacts: Sequence[Artifact]) -> None:
+        """Keep files of a probe."""
+        self._artifacts.extend(artifacts)
+
     def set_padding(self, length: int | None) -> None:
         """Pad the environment of the launches that follow (see `harness.running.padding`), or no longer."""
         self._padding = length
@@ -234,6 +261,8 @@ class Launcher:
             notes=tuple(self._notes),
             logs=tuple(self._logs),
             made=self._made,
+            probes=tuple(self._probe_passes),
+            artifacts=tuple(self._artifacts),
         )
 
     def _stage(self, index: int) -> Staged:

@@ -17,6 +17,7 @@ from harness.running.metered import TOO_SHORT, lengthen
 from harness.running.pairs import TooManyFailures
 from harness.running.passes import PassFailed, run_passes, timed_benchmark
 from harness.running.precision import find_sampled_metric, is_precise
+from harness.running.probing import run_probes
 from harness.running.retry import RetryPolicy, launch_with_retry
 
 
@@ -90,6 +91,7 @@ def _launch_all(launcher: Launcher, task: Task) -> tuple[Outcome, str | None]:
         following = next((look for look in benchmark.looks if look > index), index + 1)
         task.update(completed=index + 1, total=max(following, benchmark.launches))
     run_passes(launcher, policy)
+    run_probes(launcher, policy, timed_benchmark(benchmark))
     launcher.end()
     return Outcome.OK, None
 

@@ -22,12 +22,11 @@ from harness.specification.sections import PlatformArgs, Section, Step, keys_of,
 UNSUPPORTED: Mapping[type[Section], Mapping[str, str]] = {
     ModelSection: {},
     Test: {
-        "profiler": "profilers are",
         "degrade": "degrading a device is",
         **dict.fromkeys(("monsoon", "collection_time", "voltage"), "a power meter outside a test of `power` is"),
     },
     PlatformArgs: {
-        **dict.fromkeys(("enable_profiling", "profiler_args"), "profilers are"),
+        **dict.fromkeys(("enable_profiling", "profiler_args"), "profiling by arguments of a platform is"),
         "non_blocking": "a program that outlives its launch is",
         "power": "launching an app without waiting for it is",
         "shell": "running commands through a shell is",

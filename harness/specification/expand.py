@@ -34,6 +34,7 @@ from harness.specification.files import (
 from harness.specification.load_options import LaunchOptions, LoadOptions
 from harness.specification.matrix import Combination, apply_axes, count_shapes, expand_matrix
 from harness.specification.power import is_about_energy, request_power
+from harness.specification.probes import request_probes
 from harness.specification.scope import BUILT_IN, Scope, file_names, identifier_template, known_values, launch_count
 from harness.specification.sections import Step
 
@@ -145,6 +146,7 @@ class _Expansion:
             same_work=self._same_work(),
             energy=test.energy or is_about_energy(test, metric),
             power=request_power(test, metric),
+            probes=request_probes(test, self.context.options.probes),
             variables={**scope.values, "identifier": identifier},
             meta=dict(self.context.meta),
             origin=self._place(self.pointer),
@@ -343,7 +345,7 @@ def _compute_digest(benchmark: Benchmark, overrides: frozenset[str]) -> str:
         *("id", "origin", "framework_origin", "digest", "meta", "log_output", "statistics", "direction", "variables"),
         *("timeout_s", "cooldown_s", "platform", "tags", "max_launches", "precision", "output_tolerance", "scores"),
         "same_work",  # which proves what is measured, and changes nothing of it
-        *("phases", "cold"),  # of passes, which `kinds` ask for
+        *("phases", "cold", "probes"),  # of passes
         # Series from before there were such keys continue.
         *(
             name

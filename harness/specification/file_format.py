@@ -160,6 +160,38 @@ class ModelSection(Section):
     same_work: bool | SameWorkEntry | None = None
 
 
+class ProbeEntry(Section):
+    """Probe: a tool that observes the program in launches of its own.
+
+    Attributes:
+        name: Its name, for example "perf-stat".
+        types: What to observe, for example "cpu"; absent means what the probe observes by itself.
+        options: Options of the probe by name.
+    """
+
+    name: Name
+    types: Many[Name] = ()
+    options: dict[Name, JsonValue] = {}
+
+
+class ProfilerEntry(Section):
+    """FAI-PEP's profiler of a test.
+
+    Attributes:
+        enabled: Whether it is wanted.
+        profiler: Its name; absent means FAI-PEP's default for the device and the types.
+        types: What to observe: "cpu", "memory", "battery", "gpu".
+        options: Options of the profiler by name.
+        stat: Count events instead of sampling.
+    """
+
+    enabled: Flag = False
+    profiler: Name | None = None
+    types: Many[Name] = ()
+    options: dict[Name, JsonValue] = {}
+    stat: Flag = False
+
+
 class InputEntry(Section):
     """Model input, in one shape or several. Each shape makes a benchmark.
 
@@ -244,7 +276,8 @@ class Test(Section):
         cpu_list: CPUs to pin to: a number, "0,2" or "4-7"; 0 or less as a number forbids pinning.
         MKL_NUM_THREADS: That variable; 0 or less leaves it unset.
         OMP_NUM_THREADS: That variable; 0 or less leaves it unset.
-        profiler: Not supported yet.
+        probes: Tools that observe the program in launches of their own, after the timed ones: "perf-stat".
+        profiler: FAI-PEP's profiler, a probe.
         power: How to meter the energy, in a test of the metric "power" or "energy".
         monsoon: FAI-PEP's settings of a Monsoon power meter, in a test of the metric "power".
         degrade: Not supported yet.
@@ -293,7 +326,8 @@ class Test(Section):
     cpu_list: int | Name | None = Field(None, alias="cpu-list")
     mkl_num_threads: int | None = Field(None, alias="MKL_NUM_THREADS")
     omp_num_threads: int | None = Field(None, alias="OMP_NUM_THREADS")
-    profiler: JsonValue = None
+    probes: Many[Name | ProbeEntry] = ()
+    profiler: ProfilerEntry | Flag | None = None
     power: PowerEntry | None = None
     monsoon: MonsoonEntry | bool | None = None
     degrade: JsonValue = None

@@ -12,6 +12,7 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from harness.core.placeholders import suggest
+from harness.core.probe import ProbeRequest
 from harness.core.scalars import Scalar, format_scalar
 from harness.specification.document import join
 from harness.specification.file_format import ModelSection, Test
@@ -53,6 +54,7 @@ class LoadOptions:
         command_args: Text appended to each command that starts the program, after the specification's own.
         meta: Defaults for every model (the `meta` of FAI-PEP's info JSON); the specification's own win.
         operators: Whether every benchmark times its operators, even if its test does not ask for it.
+        probes: Probes of every benchmark, beside those that its test asks for.
         precision: Precision until which launches are added, instead of that of specifications; infinite adds none.
         programs: Names of programs that are given in addition to `program`.
         protected_flags: Flags that `default_args` may not set, without dashes (`OptionTable.protected_keys`).
@@ -67,6 +69,7 @@ class LoadOptions:
     command_args: str = ""
     meta: Mapping[str, JsonValue] = field(default_factory=dict)
     operators: bool = False
+    probes: tuple[ProbeRequest, ...] = ()
     precision: float | None = None
     programs: frozenset[str] = frozenset()
     protected_flags: frozenset[str] = frozenset()

@@ -24,6 +24,9 @@ DRAFTS: Final = ".drafts"
 LOGS: Final = "logs"
 """Folder beside a result for the output of its launches."""
 
+ARTIFACTS: Final = "artifacts"
+"""Folder beside a result for files of probes."""
+
 LEVELS: Final = 10
 """Folders of `result_folder`, and the number below them."""
 
@@ -100,14 +103,14 @@ def find_results(
     return files
 
 
-def publish_folder(root: Path, parent: Path, files: Mapping[str, str]) -> Path:
+def publish_folder(root: Path, parent: Path, files: Mapping[str, str | bytes]) -> Path:
     """Put files into a new numbered folder below `parent`: all of them or none, and never two callers into one.
 
     Args:
         root: The tree. Folders that are not whole yet are in its folder `.drafts`; those of processes that were killed
             are removed.
         parent: Folder in the tree; made if missing.
-        files: Text by relative path; at least one.
+        files: Text or bytes by relative path; at least one.
 
     Returns:
         The folder, `<parent>/0`, `<parent>/1`, ...
@@ -120,9 +123,10 @@ def publish_folder(root: Path, parent: Path, files: Mapping[str, str]) -> Path:
     with open_scratch_folder((root if same_disk else parent) / DRAFTS) as scratch:
         draft = scratch / "result"
         draft.mkdir()
-        for name, text in files.items():
+        for name, content in files.items():
             (draft / name).parent.mkdir(parents=True, exist_ok=True)
-            (draft / name).write_bytes(text.encode(errors="backslashreplace"))
+            written = content.encode(errors="backslashreplace") if isinstance(content, str) else content
+            (draft / name).write_bytes(written)
             sync(draft / name)
         return _rename_to_next_number(draft, parent)
 

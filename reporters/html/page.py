@@ -46,6 +46,7 @@ from reporters.html.pictures.launches import draw_launches
 from reporters.html.pictures.layers import draw_layers
 from reporters.html.pictures.pairs import draw_interval, draw_pairs, interval_reach
 from reporters.html.pictures.profile import draw_profile, explain_profile
+from reporters.html.pictures.stacks import EXPLANATION, draw_stacks
 from reporters.pages import ReportedRun
 
 _PICTURES: Final = 200
@@ -176,7 +177,7 @@ def _describe_measurements(results: Sequence[Result], run: ReportedRun, first: i
         overview,
         format_legend({heading.text for heading in overview.headings}),
         [_draw_group(group, f"bars{number}") for number, group in enumerate(groups)],
-        list(_titled_tables(section.further_metrics, section.phases, section.operators)),
+        list(_titled_tables(section.further_metrics, section.phases, section.functions, section.operators)),
         [_measurement_article(first + number, result, run) for number, result in enumerate(results)],
     )
 
@@ -291,6 +292,8 @@ def _measurement_article(number: int, result: Result, run: ReportedRun) -> Artic
     measured = estimate(result, launches)
     picture = draw_launches(main, launches, f"p{number}") if main and number < _PICTURES else None
     profile = draw_profile(result, f"o{number}") if number < _PICTURES else None
+    stacks = list(_draw_stacks(result, f"s{number}")) if number < _PICTURES else []
+    keys = [explain_profile(result)] if profile is not None else []
     return Article(
         anchor=f"b{number}",
         kind="failed" if choose_mark(result).text == "✗" else "skipped" if not result.ok else "measured",
@@ -300,13 +303,20 @@ def _measurement_article(number: int, result: Result, run: ReportedRun) -> Artic
         interval=f"{measured.interval}, {measured.basis}" if measured and measured.interval else "",
         cost=describe_origin(result),
         reason="" if result.ok else result.reason or "",
-        pictures=[drawn for drawn in (picture, profile) if drawn is not None],
+        pictures=[drawn for drawn in (picture, profile, *stacks) if drawn is not None],
         tables=(),
-        key=explain_profile(result) if profile is not None else "",
+        key=" ".join([*keys, *([EXPLANATION] if stacks else [])]),
         notes=_list_notes(result) if result.ok or not result.hint else (*_list_notes(result), _hint_of(result)),
         commands=_reproduce(result),
         stored=link_stored(result, run),
     )
+
+
+def _draw_stacks(result: Result, name: str) -> Iterator[Picture]:
+    for number, probe_pass in enumerate(result.probes):
+        picture = draw_stacks(probe_pass, f"{name}-{number}")
+        if picture is not None:
+            yield picture
 
 
 def _reproduce(result: Result) -> list[tuple[str, str]]:

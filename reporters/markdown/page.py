@@ -128,6 +128,7 @@ def _measurements(section: MeasurementSection) -> Iterator[Ranked]:
         yield Ranked(Fixed(escape(legend)), _TOP)
     yield from _titled_table(section.further_metrics, _METRICS)
     yield from _titled_table(section.phases, _METRICS)
+    yield from _titled_table(section.functions, _METRICS)
     yield from _titled_table(section.operators, _OPERATORS)
     if section.coverage:
         yield Ranked(_lines([f"- {escape(sentence)}" for sentence in section.coverage]), _METRICS)

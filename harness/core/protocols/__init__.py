@@ -2,7 +2,8 @@
 
 Plug-ins are found by entry point (groups `edge_harness.platforms`, `edge_harness.frameworks`,
 `edge_harness.reporters`); each entry names a factory `create(settings: Settings)` that returns one of these. Formats of
-files (`edge_harness.foreign_formats`) need no settings: `create()`.
+files (`edge_harness.foreign_formats`) need no settings: `create()`. Probes (`edge_harness.probes`) are made for a
+request: `create(request: ProbeRequest)`.
 `harness.testing` has a contract suite for each. Those of sources are in `harness.core.commit`, those of reporters and
 channels of alarms in `harness.core.alarm_protocols`. Import every name from here.
 
@@ -10,6 +11,7 @@ platforms     kinds of devices
 sessions      locked devices and the programs that run on them
 frameworks    kinds of runners
 reporters     receivers of results
+probes        tools that observe programs while they run
 progress      what commands show to a person meanwhile
 diagnosis     requirements of plug-ins, for `harness doctor`
 foreign       formats of files that other tools write
@@ -49,6 +51,7 @@ from harness.core.protocols.platforms import (
     device_options,
     is_local,
 )
+from harness.core.protocols.probes import Probe, ProbedCommand, ProbedLaunch, ProbeProblem, ProbeReading
 from harness.core.protocols.progress import Board, BoardRow, Display, Progress, Task
 from harness.core.protocols.reporters import (
     Cataloguing,
@@ -106,6 +109,11 @@ __all__ = [
     "Platform",
     "Preflighting",
     "Preparable",
+    "Probe",
+    "ProbeProblem",
+    "ProbeReading",
+    "ProbedCommand",
+    "ProbedLaunch",
     "Progress",
     "Reconnectable",
     "ReferenceMaking",

@@ -83,7 +83,14 @@ def make_job(assignment: Assignment, builds: Builds, files: Files) -> Job | Fail
         file = files[key]
         if isinstance(file, CachedFile):
             needed[name] = file.model_copy(update={"key": name})
-    return Job(assignment.benchmark, build, needed, meter=assignment.meter, unmetered=assignment.unmetered)
+    return Job(
+        assignment.benchmark,
+        build,
+        needed,
+        meter=assignment.meter,
+        unmetered=assignment.unmetered,
+        probes=assignment.probes,
+    )
 
 
 def _find_build(assignment: Assignment, builds: Builds) -> Build | Failure:

@@ -99,6 +99,7 @@ def _find_problems(benchmark: Benchmark, framework: Framework | HarnessError, se
             return
         framework = substitute
     yield from _find_option_problems(benchmark, framework)
+    yield from _find_probe_problems(benchmark)
     if benchmark.data is not None:
         yield from _find_data_problems(benchmark.data, benchmark.origin)
     for file in benchmark.required_files():
@@ -119,6 +120,17 @@ def _find_option_problems(benchmark: Benchmark, framework: Framework) -> Iterato
         framework.check_backend_options(benchmark)
     except BenchmarkUnsupported as error:
         yield make_problem(benchmark.origin, error.message, error.hint)
+
+
+def _find_probe_problems(benchmark: Benchmark) -> Iterator[Problem]:
+    for request in benchmark.probes:
+        if request.name:  # the default of a device is chosen when that is known
+            try:
+                plugins.probe(request)
+            except UsageError as error:
+                yield make_problem(benchmark.origin, error.message, error.hint)
+            except EnvironmentProblem:  # the pass will be skipped with this reason
+                continue
 
 
 def _find_data_problems(request: DataRequest, place: Origin) -> Iterator[Problem]:

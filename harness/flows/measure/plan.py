@@ -14,8 +14,10 @@ from harness.core.errors import UsageError
 from harness.core.measurement import References
 from harness.core.outcome import Outcome
 from harness.core.power import LaunchMeter
-from harness.core.protocols import AppStarting, Framework, Platform
+from harness.core.probe import ProbePass
+from harness.core.protocols import AppStarting, Framework, Platform, Probe
 from harness.flows.measure.metering import NO_METERS, Meters, choose_meter
+from harness.flows.measure.probing import choose_probes
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,7 @@ class Assignment:
         failure: Reason why it cannot now, as far as was found before runners were built.
         meter: External meter of its energy, where it wants one.
         unmetered: Reason why its energy, one of several kinds, is left out; None where it is not.
+        probes: What observes it in launches of its own, or the passes that are skipped.
     """
 
     benchmark: Benchmark
@@ -37,6 +40,7 @@ class Assignment:
     failure: Failure | None = None
     meter: LaunchMeter | None = None
     unmetered: str | None = None
+    probes: tuple[Probe | ProbePass, ...] = ()
 
     @property
     def is_possible(self) -> bool:
@@ -137,10 +141,18 @@ def assign(
 
 def _assign(benchmark: Benchmark, device: Device, platform: Platform, meters: Meters) -> Assignment:
     obstacle = _obstacle(benchmark, device, platform)
-    if obstacle is not None or benchmark.power is None:
+    if obstacle is not None:
         return Assignment(benchmark, device, obstacle)
+    probes = choose_probes(benchmark, device)
     metering = choose_meter(benchmark, device, platform, meters)
-    return Assignment(benchmark, device, metering.obstacle, meter=metering.meter, unmetered=metering.unmetered)
+    return Assignment(
+        benchmark,
+        device,
+        metering.obstacle,
+        meter=metering.meter,
+        unmetered=metering.unmetered,
+        probes=probes,
+    )
 
 
 def distribute(assignments: Sequence[Assignment]) -> tuple[Assignment, ...]:

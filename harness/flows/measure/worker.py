@@ -125,7 +125,9 @@ class Worker:
             if self._settings.debug or job.benchmark.log_output:
                 for log in measurement.logs:
                     self._progress.say(f"--- {job.benchmark.title} {log.name}\n{log.text.rstrip()}")
-            return Report(result=mark_regressed(result, self._settings), logs=measurement.logs)
+            return Report(
+                result=mark_regressed(result, self._settings), logs=measurement.logs, artifacts=measurement.artifacts
+            )
         except Interrupted:
             raise
         except Exception as error:  # noqa: BLE001 - isolation of one benchmark

@@ -19,6 +19,7 @@ from harness.flows.measure.devices import DeviceRequest, find_devices
 from harness.flows.measure.metering import NO_METERS, Meters
 from harness.flows.measure.named_parts import find_problems, load_frameworks
 from harness.flows.measure.plan import Plan, assign
+from harness.probes.options import read_probe
 from harness.specification.document import Document
 from harness.specification.load import load
 from harness.specification.load_options import LoadOptions
@@ -190,6 +191,7 @@ def load_benchmarks(settings: Settings, documents: Sequence[Document] = ()) -> t
         command_args=settings.command_args,
         meta=settings.meta,
         operators=settings.operators,
+        probes=tuple(read_probe(text) for text in settings.probe),
         precision=settings.precision,
         programs=frozenset({*settings.program, *settings.later}),
         protected_flags=table.protected_keys,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from harness.core.device import DeviceState
+from platforms.android.perfetto_trace import InvalidTrace
 from platforms.android.state import power_rails
-from platforms.android.state.power_rails import InvalidTrace
 
 _COULOMB_PER_UAH: Final = 3.6e-3
 """1 µAh = 1e-6 A · 3600 s."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import bisect
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
+
+from platforms.android.perfetto_trace import InvalidTrace, read_fields, read_integer, read_submessages
 
 POLL_MS: Final = 250
 """Pause between two readings: often enough for a launch of seconds; perfetto allows none below 100."""
@@ -53,10 +55,6 @@ class Rail(NamedTuple):
     readings: tuple[tuple[int, int], ...]
 
 
-class InvalidTrace(ValueError):
-    """Bytes that are no perfetto trace, or one that does not cover the program."""
-
-
 def rail_energies_mj(rails: Sequence[Rail], began_ms: float, ended_ms: float) -> Mapping[str, float]:
     """Return the energy that went through each rail, by `rail NAME`, in millijoules.
 
@@ -96,10 +94,10 @@ def parse_trace(trace: bytes) -> tuple[Rail, ...]:
     """
     names: dict[int, str] = {}
     readings: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
-    for packet in _submessages(trace, _TRACE_PACKET):
-        for message in _submessages(packet, _PACKET_POWER_RAILS):
-            names.update(map(_parse_descriptor, _submessages(message, _RAILS_DESCRIPTOR)))
-            for index, time_ms, energy_uws in map(_parse_reading, _submessages(message, _RAILS_ENERGY)):
+    for packet in read_submessages(trace, _TRACE_PACKET):
+        for message in read_submessages(packet, _PACKET_POWER_RAILS):
+            names.update(map(_parse_descriptor, read_submessages(message, _RAILS_DESCRIPTOR)))
+            for index, time_ms, energy_uws in map(_parse_reading, read_submessages(message, _RAILS_ENERGY)):
                 readings[index].add((time_ms, energy_uws))
     rails = (Rail(names.get(index, str(index)), tuple(sorted(pairs))) for index, pairs in readings.items())
     return tuple(sorted(rails))
@@ -129,65 +127,15 @@ _RAILS_DESCRIPTOR: Final = 1
 _RAILS_ENERGY: Final = 2
 """Field numbers of `Trace.packet`, `TracePacket.power_rails`, `PowerRails.rail_descriptor` and `.energy_data`."""
 
-_VARINT: Final = 0
-_BYTES: Final = 2
-_FIXED_BYTES: Final[Mapping[int, int]] = {1: 8, 5: 4}
-"""Wire types of protocol buffers (protobuf.dev, "Encoding"); the last two are skipped."""
-
 
 def _parse_descriptor(message: bytes) -> tuple[int, str]:
     """Parse `index` = 1, `rail_name` = 2. Absent numbers are 0, as in proto2 without a default."""
-    fields = dict(_fields(message))
-    index, name = _integer(fields, 1), fields.get(2, b"")
+    fields = dict(read_fields(message))
+    index, name = read_integer(fields, 1), fields.get(2, b"")
     return index, name.decode(errors="replace") if isinstance(name, bytes) and name else str(index)
 
 
 def _parse_reading(message: bytes) -> tuple[int, int, int]:
     """Parse `index` = 1, `timestamp_ms` = 2, `energy` = 3."""
-    fields = dict(_fields(message))
-    return _integer(fields, 1), _integer(fields, 2), _integer(fields, 3)
-
-
-def _integer(fields: Mapping[int, int | bytes], key: int) -> int:
-    value = fields.get(key, 0)
-    return value if isinstance(value, int) else 0
-
-
-def _submessages(message: bytes, number: int) -> Iterator[bytes]:
-    return (value for key, value in _fields(message) if key == number and isinstance(value, bytes))
-
-
-def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield the fields of a message in their order: number, and integer or bytes."""
-    at = 0
-    while at < len(message):
-        tag, at = _varint(message, at)
-        number, wire = tag >> 3, tag & 7
-        if wire == _VARINT:
-            value, at = _varint(message, at)
-            yield number, value
-            continue
-        if wire == _BYTES:
-            size, at = _varint(message, at)
-        elif wire in _FIXED_BYTES:
-            size = _FIXED_BYTES[wire]
-        else:
-            raise InvalidTrace(f"no field has wire type {wire}")
-        if at + size > len(message):
-            raise InvalidTrace("it was cut off")
-        if wire == _BYTES:
-            yield number, message[at : at + size]
-        at += size
-
-
-def _varint(message: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 70, 7):
-        if at >= len(message):
-            raise InvalidTrace("it was cut off")
-        byte = message[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-    raise InvalidTrace("a number is too long")
+    fields = dict(read_fields(message))
+    return read_integer(fields, 1), read_integer(fields, 2), read_integer(fields, 3)

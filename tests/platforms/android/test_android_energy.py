@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core.device import DeviceState
+from platforms.android.perfetto_trace import InvalidTrace
 from platforms.android.state.energy import EnergyMeter, EnergyWindow, battery_energy
-from platforms.android.state.power_rails import InvalidTrace, Rail, parse_trace, rail_energies_mj, recording_config
+from platforms.android.state.power_rails import Rail, parse_trace, rail_energies_mj, recording_config
 from tests.platforms.android.traces import energy, fixed64, message, number, packet, rails_trace
 
 
