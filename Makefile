@@ -91,11 +91,12 @@ system:
 	@missing=""; \
 	for tool in g++ aarch64-linux-gnu-g++ cmake taskset git hg zsh fish chromium; do command -v $$tool > /dev/null || missing="$$missing $$tool"; done; \
 	command -v ios > /dev/null || command -v npm > /dev/null || missing="$$missing npm"; \
+	[ "$$(uname -s)" != Linux ] || command -v perf > /dev/null || missing="$$missing linux-perf"; \
 	ls /usr/lib/postgresql/*/bin/postgres > /dev/null 2>&1 || command -v postgres > /dev/null || missing="$$missing postgres"; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	  apt-get update -qq && apt-get install -y -qq --no-install-recommends g++ g++-aarch64-linux-gnu libc6-dev-arm64-cross cmake make util-linux git mercurial zsh fish postgresql chromium npm > /dev/null; \
-	else echo "missing:$$missing (tests that need them will skip; try: sudo apt install g++ g++-aarch64-linux-gnu cmake util-linux git mercurial zsh fish postgresql chromium npm)"; fi
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends g++ g++-aarch64-linux-gnu libc6-dev-arm64-cross cmake make util-linux git mercurial zsh fish postgresql chromium npm linux-perf > /dev/null; \
+	else echo "missing:$$missing (tests that need them will skip; try: sudo apt install g++ g++-aarch64-linux-gnu cmake util-linux git mercurial zsh fish postgresql chromium npm linux-perf)"; fi
 
 clean: ## Remove the environment and caches of tools
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist

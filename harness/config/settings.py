@@ -267,7 +267,6 @@ class Settings:
             "`perf-record`, `simpleperf`, `perfetto`; with options as in `perf-record:frequency=999`.",
             HOW,
             words=True,
-            in_specifications=False,
             value="NAME",
         ),
     ] = ()

@@ -216,9 +216,7 @@ def _further_rows(result: Result) -> Iterator[tuple[str, ...]]:
         metric
         for metric in result.metrics
         if metric.summary
-        and (
-            metric.type not in {"RUN", OUTPUTS} or metric.metric in {ENERGY, DYNAMIC_ENERGY} or metric.name in counted
-        )
+        and (metric.type not in {"RUN", OUTPUTS} or metric.metric in {ENERGY, DYNAMIC_ENERGY} or metric.name in counted)
         and metric.name not in hidden
     ]
     if result.benchmark.operators:  # they have a table of their own

@@ -108,7 +108,7 @@ class _NodeConverter:
                 return self._refuse(join(pointer, "?"), "a key must be plain text")
             key = str(self._text(key_node.value, pointer))
             place = Origin(file=self._file, pointer=join(pointer, key), line=line)
-            if key == "<<":
+            if key == "<<" and key_node.style is None:  # quoted it is a text
                 self._problems.add(place, "merge keys (`<<`) are not supported", "use a list file's `meta`")
             if key in lines:
                 message = f"key `{key}` is given twice (first on line {lines[key]})"

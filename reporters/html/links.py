@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from harness.core.result import Result
 from harness.store.canonical_json import RESULT_FILE
+from harness.store.tree import ARTIFACTS, encode_segment
 from reporters.pages import ReportedRun
 
 
@@ -27,19 +28,23 @@ class StoredLinks:
     Attributes:
         result: Its file; None where it is unknown.
         logs: What its launches wrote.
+        artifacts: Files of its probes.
     """
 
     result: Link | None
-    logs: tuple[Link, ...]
+    logs: tuple[Link, ...] = ()
+    artifacts: tuple[Link, ...] = ()
 
 
 def link_stored(result: Result, run: ReportedRun) -> StoredLinks:
     """Return the links to the file of a result and to its logs, relative to the page."""
     place = run.places.get(result.uid)
     if place is None:
-        return StoredLinks(None, ())
+        return StoredLinks(None)
     logs = (Link(file.name, address(file, run.page)) for file in run.logs.get(result.uid, ()))
-    return StoredLinks(Link(RESULT_FILE, address(place / RESULT_FILE, run.page)), tuple(logs))
+    names = (artifact.name for probe_pass in result.probes for artifact in probe_pass.artifacts)
+    artifacts = (Link(name, address(place / ARTIFACTS / encode_segment(name), run.page)) for name in names)
+    return StoredLinks(Link(RESULT_FILE, address(place / RESULT_FILE, run.page)), tuple(logs), tuple(artifacts))
 
 
 def address(file: Path, page: Path) -> str:

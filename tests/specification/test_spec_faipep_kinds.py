@@ -134,7 +134,7 @@ def test_meta_of_a_list_applies_to_every_model() -> None:
         (
             "profiled",
             {
-                "/tests/0/profiler", "/tests/0/platform_args/enable_profiling", "/tests/0/platform_args/profiler_args",
+                "/tests/0/platform_args/enable_profiling", "/tests/0/platform_args/profiler_args",
                 "/tests/0/platform_args/retry", "/tests/0/platform_args/shell",
             },
         ),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from harness.core.errors import SpecificationError
@@ -136,6 +136,7 @@ def test_pointers_are_escaped() -> None:
 
 
 @given(VALUES)
+@example({"<<": None})
 def test_a_yaml_document_means_what_its_json_means(value: object) -> None:
     document, problems = yaml_of(json.dumps(value, indent=1))
     assert not len(problems)

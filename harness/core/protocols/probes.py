@@ -87,8 +87,10 @@ class Probe(Protocol):
     """
 
     name: str
-    platforms: Collection[str]
-    """Platforms on whose devices it observes programs."""
+
+    @property
+    def platforms(self) -> Collection[str]:
+        """Platforms on whose devices it observes programs."""
 
     def find_problem(self, session: Session) -> ProbeProblem | None:
         """Return why it cannot observe programs on a device now; None where it can. Changes nothing there.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -13,6 +14,8 @@ WIDTH: Final = 640
 _ROW: Final = 22
 _DEEPEST: Final = 48
 """Rows of a picture; what lies deeper is in the folded stacks beside the result."""
+_SMALLEST_ROW: Final = 0.03
+"""Share of the samples that functions of one depth have together, at least, where they are drawn."""
 _CHARACTER: Final = 1.5 * CHARACTER
 """Width of a character on a narrow screen, where letters are larger."""
 _FEWEST: Final = 4
@@ -40,13 +43,21 @@ def draw_stacks(probe_pass: ProbePass, name: str) -> Picture | None:
     """
     if not probe_pass.stacks or not probe_pass.samples:
         return None
-    placed = [each for each in _place(probe_pass.stacks) if each.frame.depth < _DEEPEST]
-    rows = 1 + max(each.frame.depth for each in placed)
+    rows = _count_rows(probe_pass.stacks, probe_pass.samples)
+    placed = [each for each in _place(probe_pass.stacks) if each.frame.depth < rows]
     marks = [mark for each in placed for mark in _draw(each, probe_pass.samples)]
     longest = (f"{function.symbol} {100 * function.share:.1f} %" for function in probe_pass.functions[:5])
     description = f"{probe_pass.samples} samples; most in {', '.join(longest)}"
     title = f"Stacks of {probe_pass.probe}"
     return Picture(name, WIDTH, rows * _ROW, title, make_printable(description), marks)
+
+
+def _count_rows(frames: Sequence[StackFrame], samples: int) -> int:
+    """Return the number of rows that are worth their height: some stacks go deep, with hardly a sample."""
+    by_depth = Counter[int]()
+    for frame in frames:
+        by_depth[frame.depth] += frame.samples
+    return min(_DEEPEST, max(1, sum(count >= _SMALLEST_ROW * samples for count in by_depth.values())))
 
 
 def _place(frames: Sequence[StackFrame]) -> Iterator[_Placed]:

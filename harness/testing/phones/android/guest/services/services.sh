@@ -44,7 +44,7 @@ setprop_() {
   if [ "$1" = sys.powerctl ]; then restart_phone "$2"; fi
   case $1 in
   ro.*) [ ! -e "$state/properties/$1" ] || refuse_property "$@" ;;
-  debug.* | log.* | persist.log.* | persist.traced.*) ;;
+  debug.* | log.* | persist.log.* | persist.traced.* | security.perf_harden) ;;
   *) is_root || refuse_property "$@" ;;
   esac
   keep "properties/$1" "$2"
