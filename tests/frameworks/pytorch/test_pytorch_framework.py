@@ -64,6 +64,24 @@ def test_samples_threads_and_form_are_observed(models: dict[str, Path], tmp_path
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_compiled_models_give_the_same_outputs(models: dict[str, Path], tmp_path: Path, backend: str) -> None:
+    (tmp_path / "x.bin").write_bytes(struct.pack("<16f", *range(16)))
+    outputs = {}
+    for compiler in ("none", backend):
+        base = str(tmp_path / compiler)
+        files = ("--inputs", str(tmp_path / "x.bin"), "--outputs", base, "--warmup", "2", "--iter", "5")
+        words = ("--model", str(models["eager"]), "--threads", "1", "--option", f"compile={compiler}")
+        completed = run(tmp_path, *words, *files)
+        assert completed.ok, completed.stderr
+        metrics = {observation.name: observation for observation in parse_lines(completed.stdout)[0]}
+        assert metrics["RUN compile"].info == compiler
+        assert len(metrics["NET latency"].samples) == 5
+        outputs[compiler] = struct.unpack("<10f", Path(f"{base}-0.bin").read_bytes())
+    assert outputs[backend] == pytest.approx(outputs["none"], rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.slow
 def test_an_option_that_a_form_cannot_have_is_refused(models: dict[str, Path], tmp_path: Path) -> None:
     completed = run(tmp_path, "--model", str(models["lite_interpreter"]), "--option", "precision=bf16")
     assert completed.exit_code == 2
