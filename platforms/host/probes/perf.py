@@ -5,6 +5,7 @@ Source: Documentation/admin-guide/sysctl/kernel.rst and Documentation/admin-guid
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
 from harness.core.command import Command, Completed
@@ -21,6 +22,9 @@ _TRIAL_S: Final = 30.0
 _MISSING: Final = ProbeProblem(
     "`perf` is not installed", "`apt install linux-perf` (Debian) or `apt install linux-tools-$(uname -r)` (Ubuntu)"
 )
+_ELSEWHERE: Final = ProbeProblem(
+    "`perf` is a tool of Linux", "measure on Linux, or observe the program by a tool of this system"
+)
 _CONTAINER: Final = (
     "in a container, its system calls are often forbidden: `docker run --cap-add PERFMON`, or a seccomp profile that "
     "allows perf_event_open"
@@ -29,6 +33,8 @@ _CONTAINER: Final = (
 
 def find_problem(session: Session) -> ProbeProblem | None:
     """Return why `perf` cannot observe programs, by trying: none of the kernel's settings says it for certain."""
+    if not sys.platform.startswith("linux"):
+        return _ELSEWHERE
     version = _try(session, "perf", "--version")
     if version is None or version.exit_code == 127:
         return _MISSING

@@ -134,6 +134,13 @@ def answer(exit_code: int, stdout: str = "", stderr: str = "") -> Completed:
     return Completed(Command(("perf",)), exit_code, stdout=stdout, stderr=stderr)
 
 
+def test_other_systems_are_told_that_perf_is_of_linux(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    problem = perf.find_problem(_Answering())  # type: ignore[arg-type]
+    assert problem is not None
+    assert problem.reason == "`perf` is a tool of Linux"
+
+
 @pytest.mark.parametrize(
     ("answers", "reason"),
     [
