@@ -121,7 +121,10 @@ def test_without_a_program_the_remedy_is_named() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("llama-bench") is None, reason="no llama-bench on PATH: compiling it takes 9 minutes")
+@pytest.mark.skipif(
+    shutil.which("llama-bench") is None,
+    reason="no llama-bench on PATH: compiling it takes 9 CPU minutes, and no package has it (docs/frameworks.md)",
+)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_a_real_llama_bench_keeps_the_contract(check: Check, tmp_path: Path) -> None:
     model = write_tiny_llama(tmp_path / "tiny.gguf")
