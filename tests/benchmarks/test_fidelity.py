@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import random
 import statistics
 import subprocess
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,7 +12,7 @@ import pytest
 
 from harness.config.settings import default_cache
 from harness.core.metric import convert
-from tests.benchmarks.figures import claim, spread
+from tests.benchmarks.figures import claim, in_random_order, spread
 from tests.cli.project import Project
 
 ROUNDS = 15
@@ -42,15 +40,6 @@ def bare_loop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     return Project(tmp_path, default_cache())
-
-
-def in_random_order(first: Callable[[], float], second: Callable[[], float]) -> tuple[float, float]:
-    """Both figures, back to back; a coin decides which comes first, so that drift favours neither."""
-    if random.random() < 0.5:
-        first_figure = first()
-        return first_figure, second()
-    second_figure = second()
-    return first(), second_figure
 
 
 @pytest.mark.parametrize("name", MODELS)
