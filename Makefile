@@ -17,7 +17,7 @@ REMEDY = remedy: reach that index or name another one that has torch for this Py
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help mv2 test check lint types fast format schema benchmark system clean
+.PHONY: help mv2 test check lint types typeshere typeswindows typesmac fast format schema benchmark system clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -44,9 +44,15 @@ lint: $(VENV)/.dev ## Format, lint and layers
 PRODUCT = $(filter-out harness.testing,$(patsubst harness/%/__init__.py,harness.%,$(wildcard harness/*/__init__.py)))
 OTHER_SYSTEM = $(BIN)/mypy --no-warn-unreachable -m harness.__main__ -m harness.cli -m harness.plugins $(PRODUCT:%=-p %) -p platforms -p frameworks -p reporters
 
-types: $(VENV)/.dev ## Types, for this system, Windows and macOS
+types: typeshere typeswindows typesmac ## Types, for this system, Windows and macOS
+
+typeshere: $(VENV)/.dev
 	$(BIN)/mypy
+
+typeswindows: $(VENV)/.dev
 	$(OTHER_SYSTEM) --platform win32 --cache-dir .mypy_cache/win32
+
+typesmac: $(VENV)/.dev
 	$(OTHER_SYSTEM) --platform darwin --cache-dir .mypy_cache/darwin
 
 fast: $(VENV)/.dev ## The fast tests

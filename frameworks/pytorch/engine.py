@@ -161,7 +161,7 @@ def _open_archive(model: Path) -> _Archive:
             kind = _LITE if "bytecode.pkl" in members else _SCRIPT if "constants.pkl" in members else None
             described = json.loads(archive.read(members["extra/inputs.json"])) if "extra/inputs.json" in members else []
             inputs = tuple(Tensor(f"input_{i}", dtype, tuple(shape)) for i, (dtype, shape) in enumerate(described))
-    except (zipfile.BadZipFile, OSError, ValueError, TypeError) as error:
+    except (zipfile.BadZipFile, OSError, ValueError, TypeError, RecursionError) as error:
         raise RunnerFailure(ExitStatus.NOT_LOADED, f"{model} is not an archive of torch ({error})") from error
     if kind is None:
         raise RunnerFailure(ExitStatus.NOT_LOADED, f"{model} is no archive of torch.export, TorchScript or lite")

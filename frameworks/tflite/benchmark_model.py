@@ -184,8 +184,9 @@ def _inference(log: _Log) -> Iterator[Observation]:
     """Yield the latency: the second phase is measured, the first one is warm-up, however short."""
     statistics = log.phases[1] if len(log.phases) > 1 else {}
     if not statistics:
-        means = (log.timings.get(name) for name in ("Inference (avg)", "Inference", "no stats"))
-        statistics = {"mean": mean} if (mean := next((mean for mean in means if mean), None)) is not None else {}
+        means = (log.timings.get(name, 0.0) for name in ("Inference (avg)", "Inference", "no stats"))
+        mean = next((mean for mean in means if mean > 0), None)
+        statistics = {"mean": mean} if mean is not None else {}
     if statistics:
         yield Observation(type="NET", metric="latency", unit="us", summary=statistics)
     if log.phases and log.phases[0]:

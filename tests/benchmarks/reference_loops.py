@@ -1,21 +1,41 @@
 """The least that measures a model by each framework's own interface: what medians of `harness` are compared with.
 
-`python reference_loops.py FRAMEWORK MODEL WARMUP ITERATIONS` prints the median in nanoseconds, with one thread and all
-inputs one. `pytorch_timer` is PyTorch's own tool, `torch.utils.benchmark.Timer`, and takes no ITERATIONS but a second.
+`python reference_loops.py FRAMEWORK MODEL ITERATIONS` loads the model twice, for our runner's loop and for a bare one,
+lets them take turns in random order, and prints the median of each in nanoseconds: one thread, all inputs one.
+`python reference_loops.py timer MODEL` prints that of PyTorch's own tool, `torch.utils.benchmark.Timer`.
 """
 
 from __future__ import annotations
 
+import importlib
+import random
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 
+from frameworks.python_runner.engine import ImportsRuntime, LoadRequest
+from frameworks.python_runner.measure import Loop
 from frameworks.telemetry import block_telemetry
 
 Execute = Callable[[], object]
+TURN = 10
+"""Iterations of a turn."""
+
+
+def unpacked(model: str) -> str:
+    """Return the model as other programs read it: OpenVINO's archive is unpacked."""
+    if not model.endswith(".ov"):
+        return model
+    folder = mkdtemp()
+    line = (sys.executable, "-m", "frameworks.openvino.archive", model, folder)
+    subprocess.run(line, check=True, stdout=subprocess.DEVNULL)
+    return str(next(Path(folder).rglob("*.xml")))
 
 
 def load_onnxruntime(model: str) -> Execute:
@@ -68,15 +88,30 @@ def load_pytorch(model: str) -> Execute:
     return lambda: module(*inputs)
 
 
-def time_loop(execute: Execute, warmup: int, iterations: int) -> float:
-    for _ in range(warmup):
-        execute()
-    times = []
-    for _ in range(iterations):
+def time_beside(framework: str, model: str, iterations: int) -> tuple[float, float]:
+    """Return the medians of our loop and of a bare one, which take turns of ten iterations."""
+    engine = importlib.import_module(ENGINES[framework]).ENGINE
+    request = LoadRequest(Path(model), threads=1, options=OPTIONS.get(framework, {}))
+    if isinstance(engine, ImportsRuntime):
+        engine.import_runtime(request)
+    loaded = engine.load(request)
+    loop = Loop(loaded, [np.ones(each.shape, each.dtype).tobytes() for each in loaded.inputs], time.process_time_ns)
+    execute = LOADERS[framework](unpacked(model))
+
+    def time_ours() -> int:
+        return loop.execute_once()[0]
+
+    def time_bare() -> int:
         begin = time.perf_counter_ns()
         execute()
-        times.append(time.perf_counter_ns() - begin)
-    return statistics.median(times)
+        return time.perf_counter_ns() - begin
+
+    times: dict[Callable[[], int], list[int]] = {time_ours: [], time_bare: []}
+    for turn in range(max(2, iterations // TURN) + 1):
+        for time_once in random.sample(list(times), 2):
+            taken = [time_once() for _ in range(TURN)]
+            times[time_once] += taken if turn else []  # the first turn warms up
+    return statistics.median(times[time_ours]), statistics.median(times[time_bare])
 
 
 def time_blocks(execute: Execute) -> float:
@@ -91,14 +126,18 @@ LOADERS = {
     "openvino": load_openvino,
     "tflite": load_tflite,
     "pytorch": load_pytorch,
-    "pytorch_timer": load_pytorch,
 }
+ENGINES = {
+    "onnxruntime": "frameworks.onnxruntime.engine",
+    "openvino": "frameworks.openvino.engine",
+    "tflite": "frameworks.tflite.runner.engine",
+    "pytorch": "frameworks.pytorch.engine",
+}
+OPTIONS = {"openvino": {"hint": "none"}}
 
 
 if __name__ == "__main__":
-    framework, path, warmup_runs, timed_runs = sys.argv[1:]
-    function = LOADERS[framework](path)
-    if framework == "pytorch_timer":
-        print(time_blocks(function))
+    if sys.argv[1] == "timer":
+        print(time_blocks(load_pytorch(sys.argv[2])))
     else:
-        print(time_loop(function, int(warmup_runs), int(timed_runs)))
+        print(*time_beside(sys.argv[1], sys.argv[2], int(sys.argv[3])))

@@ -27,6 +27,11 @@ from harness.core.ranking import RankingParameters
 MOST_ALPHA: Final = 0.01
 """Level of one direction of one pair, at most: that of comparisons, for which intervals are of 95 %."""
 
+_MOST_ROUNDS: Final = 1000
+_SLOW: Final = (200.0,) * 20
+_FAST: Final = (100.0,) * 20
+"""Samples of two programs that never overlap."""
+
 
 class Relation(StrEnum):
     """What pairs say of a first program and a second."""
@@ -188,3 +193,24 @@ class RankingTest:
             if program in (first, second) and self._log_ratios[first, second]
         ]
         return fmean(ratios) if ratios else 0.0
+
+
+def count_least_rounds(programs: int, parameters: RankingParameters) -> int:
+    """Return the smallest number of rounds after which any program can be faster than another.
+
+    It is that of programs which never overlap, in every round: what differs by less needs more. It does not depend on
+    the budget.
+
+    Args:
+        programs: Number of programs, at least two.
+        parameters: How to decide.
+    """
+    pairs = programs * (programs - 1) // 2
+    level = min(MOST_ALPHA, parameters.alpha / (2 * pairs))
+    alone = RankingTest(2, parameters.model_copy(update={"alpha": 2 * level, "max_rounds": _MOST_ROUNDS}))
+    for index in range(_MOST_ROUNDS):
+        order = (0, 1) if index % 2 else (1, 0)
+        alone.add_round(index, {0: _SLOW, 1: _FAST}, order)
+        if alone.relation(1, 0) is Relation.FASTER:
+            return index + 1
+    return _MOST_ROUNDS

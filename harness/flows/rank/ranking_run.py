@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.analysis.compare.ranking import RankingTest, Ratio, Relation
+from harness.analysis.compare.ranking import RankingTest, Ratio, Relation, count_least_rounds
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 from harness.core.measurement import Job, Measurement, References
 from harness.core.note import Note
@@ -138,6 +138,12 @@ class RankingRun:
         """Launch rounds of the programs that have not failed, until ranks are known or another fails."""
         metric, parameters = self._rounds.metric, self._parameters
         test = RankingTest(len(alive), parameters, higher_is_better=metric.higher_is_better)
+        least = count_least_rounds(len(alive), parameters)
+        if parameters.max_rounds < least:
+            self._progress.warn(
+                f"{self._title}: nothing can be called faster within {parameters.max_rounds} rounds: {len(alive)} "
+                f"programs need {least} at least (--rounds), and 30 or more for a few per cent"
+            )
         spent_s = self._rounds.overhead_s
         with self._progress.task(f"ranking {len(alive)} of {self._title}", parameters.max_rounds) as task:
             for done in range(2 * parameters.max_rounds):
@@ -200,8 +206,7 @@ class RankingRun:
         if failure is not None and launcher is not None:
             measurement = launcher.measurement(outcome_of(failure), failure.message, failure.hint)
         elif rank.best is not None and launcher is not None:
-            launcher.end()
-            measurement = launcher.measurement(Outcome.OK, None, None)
+            measurement = _end(launcher)
         else:
             framework = self._frameworks[job.benchmark.framework]
             measurement = measure(
@@ -215,6 +220,15 @@ class RankingRun:
         notes: tuple[Note, ...] = (*measurement.notes, *describe_same_work(proof))
         logs = (*measurement.logs, *self._logs.get(number, ()))
         return RankedMeasurement(job, replace(measurement, same_work=proof, notes=notes, logs=logs), rank)
+
+
+def _end(launcher: Launcher) -> Measurement:
+    """Return the measurement of a program that was ranked; a step after it that fails is its failure alone."""
+    try:
+        launcher.end()
+    except BenchmarkFailed as error:
+        return launcher.measurement(outcome_of(error), error.message, error.hint)
+    return launcher.measurement(Outcome.OK, None, None)
 
 
 def _describe(test: RankingTest, rounds: int) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from harness.analysis.compare.ranking import RankingTest, Relation
+from harness.analysis.compare.ranking import RankingTest, Relation, count_least_rounds
 from harness.core.ranking import RankingParameters
 from harness.running.rounds import toss_order
 
@@ -129,3 +129,12 @@ def test_the_coin_is_fair_for_each_two_and_recorded() -> None:
     assert [toss_order(3, "key", index, [2, 0]) for index in range(900)] == [
         [number for number in order if number != 1] for order in orders
     ]
+
+
+@pytest.mark.parametrize(("programs", "alpha", "least"), [(2, 0.05, 8), (3, 0.05, 8), (6, 0.05, 11), (3, 0.002, 13)])
+def test_nothing_is_faster_before_the_smallest_number_of_rounds(programs: int, alpha: float, least: int) -> None:
+    assert count_least_rounds(programs, RankingParameters(seed=1, alpha=alpha)) == least
+    speeds = [float(10 * (number + 1)) for number in range(programs)]
+    ranks = [(1 + number, 1 + number) for number in range(programs)]
+    assert rank(speeds, 3, rounds=least, noise=0.0001, alpha=alpha).ranks() == ranks
+    assert rank(speeds, 3, rounds=least - 1, noise=0.0001, alpha=alpha).ranks() == [(1, programs)] * programs

@@ -11,12 +11,14 @@ import pytest
 from frameworks.generic.framework import Generic
 from harness.core.build import Build
 from harness.core.command import Command, Completed
+from harness.core.errors import BenchmarkFailed
 from harness.core.measurement import Job
 from harness.core.ranking import RankingParameters
 from harness.core.result import Outcome, RawLog
 from harness.core.same_work import SameWork, WorkVerdict
 from harness.flows.rank import ranking_run
 from harness.flows.rank.ranking_run import RankedMeasurement, RankingRun
+from harness.running.launcher import Launcher
 from harness.testing.progress import RecordedProgress
 from tests.flows.instant import Instant, InstantSession, benchmark
 
@@ -88,6 +90,27 @@ def test_programs_come_by_rank_with_ratios(tmp_path: Path, monkeypatch: pytest.M
     assert [each.rank.ratio for each in ranked] == [pytest.approx(ratio, rel=0.01) for ratio in (1, 1.5, 8)]
     assert {each.rank.fastest for each in ranked} == {"fast"}
     assert {each.measurement.outcome for each in ranked} == {Outcome.OK}
+
+
+def test_a_step_that_fails_after_the_rounds_costs_the_others_no_rank(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Launcher) -> None:
+        if self.job.benchmark.identifier == "fast":
+            raise BenchmarkFailed("postprocess-model failed")
+
+    monkeypatch.setattr(Launcher, "end", fail)
+    ranked = run(Uneven({"slow": 1.5, "fast": 1.0}, {}), ["slow", "fast"], tmp_path, monkeypatch)
+    ends = {each.job.benchmark.identifier: (each.measurement.outcome, each.measurement.reason) for each in ranked}
+    assert ends == {"fast": (Outcome.FAILED, "postprocess-model failed"), "slow": (Outcome.OK, None)}
+
+
+def test_a_budget_that_cannot_tell_anything_is_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    warnings: list[str] = []
+    monkeypatch.setattr(RecordedProgress, "warn", lambda _, message: warnings.append(message))
+    run(Uneven({"slow": 9.0, "fast": 1.0}, {}), ["slow", "fast"], tmp_path, monkeypatch, rounds=7)
+    (warning,) = warnings
+    assert warning.startswith("m: nothing can be called faster within 7 rounds: 2 programs need 8 at least (--rounds)")
 
 
 def test_other_work_is_measured_and_never_ranked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
