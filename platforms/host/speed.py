@@ -12,7 +12,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -77,17 +77,18 @@ class SpeedGauge:
 
     def _time_on(self, cpus: Sequence[int]) -> float | None:
         """Return the fewest milliseconds of the work on the first CPU; None where a thread cannot be pinned."""
-        if not cpus or not hasattr(os, "sched_setaffinity"):
+        if not cpus:
             return None
         try:
-            allowed = os.sched_getaffinity(0)  # of this thread, whose programs inherit it
-            os.sched_setaffinity(0, {cpus[0]})
+            allowed = move_thread(cpus[:1])
         except OSError:
+            return None
+        if allowed is None:
             return None
         try:
             return self._repeat()
         finally:
-            os.sched_setaffinity(0, allowed)
+            move_thread(allowed)
 
     def _repeat(self) -> float:
         end_ns = time.thread_time_ns() + _SPENT_NS
@@ -100,6 +101,21 @@ class SpeedGauge:
         """Return everything that the time of the work depends on, and that does not change from run to run."""
         python = f"{platform.python_implementation()} {platform.python_version()}"
         return f"{self._cpu_model} at {placement.max_mhz(cpu):g} MHz, {python}"
+
+
+def move_thread(cpus: Iterable[int]) -> Iterable[int] | None:
+    """Let this thread run on these CPUs, and return those that it could run on; None where no system call does that.
+
+    Raises:
+        OSError: It may not run there.
+    """
+    get: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)
+    move: Callable[[int, Iterable[int]], None] | None = getattr(os, "sched_setaffinity", None)
+    if get is None or move is None:
+        return None
+    allowed = get(0)  # of this thread, whose programs inherit it
+    move(0, cpus)
+    return allowed
 
 
 def spin_once() -> float:
