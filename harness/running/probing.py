@@ -14,6 +14,7 @@ from harness.core.benchmark import Benchmark
 from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, DeviceLost, EnvironmentProblem
 from harness.core.metric import LATENCY, Observation, convert
+from harness.core.note import Note
 from harness.core.outcome import Outcome
 from harness.core.probe import ProbePass
 from harness.core.protocols import Probe, ProbedCommand, ProbedLaunch, Session
@@ -41,6 +42,20 @@ def run_probes(launcher: Launcher, policy: RetryPolicy, timed: Benchmark) -> Non
             launcher.add_probe_pass(probe)
         else:
             _ProbeRun(launcher, policy, probe).run(timed)
+
+
+def note_unused_probes(benchmark: Benchmark) -> tuple[Note, ...]:
+    """Return a note where a benchmark asks for probes, and launches are paired or in rounds, which take none."""
+    if not benchmark.probes:
+        return ()
+    names = ", ".join(request.name or "the default probe" for request in benchmark.probes)
+    return (
+        Note(
+            code="probes_left_out",
+            message=f"not observed by {names}: comparisons and rankings take no probes",
+            hint="`harness run` does",
+        ),
+    )
 
 
 class _ProbeRun:

@@ -17,11 +17,11 @@ from harness.core.errors import BenchmarkFailed, DeviceLost
 from harness.core.measurement import Job, Measurement
 from harness.core.metric import Observation
 from harness.core.note import Note
-from harness.core.probe import Artifact, ProbePass
+from harness.core.probe import Artifact, ProbePass, ProbeRequest
 from harness.core.protocols import Probe, ProbedCommand, ProbedLaunch, ProbeProblem, ProbeReading, Session
 from harness.core.result import Outcome, Result
 from harness.running.measure import measure
-from harness.running.probing import count_iterations, find_iteration_time
+from harness.running.probing import count_iterations, find_iteration_time, note_unused_probes
 from harness.testing.frameworks import benchmark_of
 from harness.testing.progress import RecordedProgress
 
@@ -145,3 +145,10 @@ def test_iterations_are_counted_from_samples_or_statistics() -> None:
     assert count_iterations([summary]) == 20
     assert find_iteration_time([summary]) == pytest.approx(0.003)
     assert (count_iterations([]), find_iteration_time([])) == (None, None)
+
+
+def test_where_no_probe_observes_a_note_says_so() -> None:
+    plain, probed = benchmark_of("generic"), benchmark_of("generic", probes=(ProbeRequest(name="perf-stat"),))
+    assert note_unused_probes(plain) == ()
+    (note,) = note_unused_probes(probed)
+    assert note.message == "not observed by perf-stat: comparisons and rankings take no probes"

@@ -18,6 +18,7 @@ from harness.core.same_work import SameWork, SameWorkRequest
 from harness.flows.measure.same_work import describe_same_work, prove_same_work
 from harness.running.launcher import Launcher
 from harness.running.measure import measure, outcome_of
+from harness.running.probing import note_unused_probes
 from harness.running.rounds import RoundedLaunches
 
 
@@ -217,7 +218,11 @@ class RankingRun:
                 clock=time.time,
                 progress=self._progress,
             )
-        notes: tuple[Note, ...] = (*measurement.notes, *describe_same_work(proof))
+        notes: tuple[Note, ...] = (
+            *measurement.notes,
+            *describe_same_work(proof),
+            *(note_unused_probes(job.benchmark) if rank.best is not None else ()),
+        )
         logs = (*measurement.logs, *self._logs.get(number, ()))
         return RankedMeasurement(job, replace(measurement, same_work=proof, notes=notes, logs=logs), rank)
 
