@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
@@ -15,9 +16,11 @@ from harness.core.metric import Metric, Observation
 from harness.core.note import Note
 from harness.core.power import LaunchMeter
 from harness.core.probe import Artifact, ProbePass
-from harness.core.protocols.probes import Probe
 from harness.core.result import Launch, Outcome, RawLog
 from harness.core.same_work import SameWork
+
+if TYPE_CHECKING:  # protocols are about jobs
+    from harness.core.protocols.probes import Probe
 
 
 @dataclass(frozen=True, slots=True)
