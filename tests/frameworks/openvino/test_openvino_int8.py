@@ -70,6 +70,6 @@ def test_exports_of_two_processes_are_equal(quantised: tuple[Path, ExportReport]
 def test_without_nncf_its_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "nncf.py").write_text("raise ImportError('no NNCF here')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
-    with pytest.raises(EnvironmentProblem, match="no NNCF here") as failure:
+    with pytest.raises(EnvironmentProblem, match=r"no NNCF here|nncf is not installed") as failure:
         openvino.create(Settings(cache_dir=tmp_path)).export(MLP, tmp_path / "mlp.zip", QuietTask())
     assert "openvino-int8" in (failure.value.hint or "")
