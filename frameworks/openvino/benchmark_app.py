@@ -77,13 +77,18 @@ class _Printed:
     def operator_observations(self) -> Iterator[Observation]:
         """Yield the times of the nodes that were executed, in their order: a sample for each infer request."""
         requests = list(self.operators.values())
-        if not requests or any([kind for kind, _ in nodes] != [kind for kind, _ in requests[0]] for nodes in requests):
+        if not requests or self.has_unequal_requests:
             return
         seen: Counter[str] = Counter()
         for place, (kind, _) in enumerate(requests[0]):
             seen[kind] += 1
             samples = tuple(nodes[place][1] for nodes in requests)
             yield Observation(type=f"{kind} #{seen[kind]}", metric="latency", unit="ms", samples=samples)
+
+    @property
+    def has_unequal_requests(self) -> bool:
+        """Whether requests executed different nodes, so that these cannot be laid beside each other."""
+        return len({tuple(kind for kind, _ in nodes) for nodes in self.operators.values()}) > 1
 
     def _add(self, type_: str, metric: str, unit: str, value: float) -> None:
         self.figures[metric] = Observation(type=type_, metric=metric, unit=unit, samples=(value,))
@@ -117,6 +122,11 @@ def _note(printed: _Printed) -> Iterator[Note]:
             message=f"{printed.requests} requests were executed beside each other: the latency contains their waiting",
             hint="start it with -hint latency -api sync",
             trust=False,
+        )
+    if printed.has_unequal_requests:
+        yield Note(
+            code="benchmark_app_nodes",
+            message="the requests of benchmark_app executed different nodes: their times are left out",
         )
     if "p50" not in printed.summary:
         yield Note(

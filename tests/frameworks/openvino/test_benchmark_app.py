@@ -87,6 +87,13 @@ def test_failed_and_unfinished_runs_give_no_numbers(text: str, exit_code: int) -
     assert read(text, exit_code) == ({}, ())
 
 
+def test_nodes_of_unequal_requests_are_left_out_and_said_to_be() -> None:
+    begin = COUNTED.rindex("Convolution")
+    metrics, notes = read(COUNTED[:begin] + "Another" + COUNTED[begin + len("Convolution") :])
+    assert not [name for name in metrics if "#" in name]
+    assert "benchmark_app_nodes" in {note.code for note in notes}
+
+
 @given(st.text())
 def test_any_text_is_read(text: str) -> None:
     read(SYNC + text)
