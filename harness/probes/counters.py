@@ -7,13 +7,17 @@ What an iteration needs is the difference of two launches that differ in their n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from harness.core.benchmark import Benchmark
 from harness.core.errors import BenchmarkFailed
 from harness.core.metric import Observation
 from harness.core.note import Note
+from harness.core.probe import Artifact
+from harness.core.protocols import ProbedLaunch, ProbeReading
 
 EVENTS: Final = (
     *("instructions", "cycles", "cache-misses", "branch-misses"),
@@ -21,6 +25,10 @@ EVENTS: Final = (
 )
 """Events that are counted unless others are named. The first four need counters of the processor."""
 
+COUNTS: Final = "counts"
+"""Name of the file that a probe which counts writes in each launch."""
+
+_LONGEST_FILE: Final = 1 << 20
 _NAME: Final = re.compile(r"[^A-Za-z0-9_./:=]+")
 _LONGEST_NAME: Final = 80
 _COMPLETE: Final = 0.995
@@ -59,13 +67,6 @@ class CountedLaunch(NamedTuple):
     iterations: int | None
 
 
-class CountReading(NamedTuple):
-    """Counted events of all launches: observations of each of them, and notes."""
-
-    observations: tuple[tuple[Observation, ...], ...]
-    notes: tuple[Note, ...]
-
-
 def plan_counting(benchmark: Benchmark, pairs: int) -> tuple[Benchmark, ...]:
     """Return pairs of launches, of a single iteration and of all; one launch where iterations cannot be chosen."""
     if benchmark.commands or benchmark.app is not None:
@@ -74,7 +75,35 @@ def plan_counting(benchmark: Benchmark, pairs: int) -> tuple[Benchmark, ...]:
     return (short, benchmark) * pairs
 
 
-def read_counts(launches: Sequence[CountedLaunch]) -> CountReading:
+def parse_counting(
+    probe: str,
+    launches: Sequence[ProbedLaunch],
+    parse: Callable[[str], Iterable[EventCount]],
+    events: Sequence[str] = (),
+) -> ProbeReading:
+    """Read the files `COUNTS` of launches that `plan_counting` planned, and keep them.
+
+    Args:
+        probe: Name of the probe.
+        launches: The launches, in their order.
+        parse: Parses the counts of one file.
+        events: Events that were asked for, of a tool that leaves out those that it did not count.
+
+    Raises:
+        BenchmarkFailed: Nothing was counted at all.
+    """
+    texts = [_read(launch.files[COUNTS]) for launch in launches]
+    counted = []
+    for text, launch in zip(texts, launches, strict=True):
+        counts = tuple(parse(text))
+        known = {count.event for count in counts}
+        absent = (EventCount(name, None, absence="not counted") for name in events if name not in known)
+        counted.append(CountedLaunch((*counts, *absent), launch.iterations))
+    artifact = Artifact(name=f"{probe}.csv", content="".join(texts).encode())
+    return replace(read_counts(counted), artifacts=(artifact,))
+
+
+def read_counts(launches: Sequence[CountedLaunch]) -> ProbeReading:
     """Return the counts of launches that `plan_counting` planned, and of one iteration where that can be told.
 
     Raises:
@@ -87,7 +116,7 @@ def read_counts(launches: Sequence[CountedLaunch]) -> CountReading:
         is_short = len(launches) > 1 and index % 2 == 0
         before = launches[index - 1] if len(launches) > 1 and not is_short else None
         observations.append(() if is_short else tuple(_observe(launch, before)))
-    return CountReading(tuple(observations), tuple(_list_notes(launches, observations)))
+    return ProbeReading(tuple(observations), tuple(_list_notes(launches, observations)))
 
 
 def _observe(launch: CountedLaunch, short: CountedLaunch | None) -> Iterator[Observation]:
@@ -148,3 +177,8 @@ def _join(names: Sequence[str] | dict[str, str] | dict[str, float]) -> str:
     shown = list(names)
     more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
     return f"{', '.join(shown[:8])}{more}"
+
+
+def _read(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(_LONGEST_FILE).decode(errors="replace")

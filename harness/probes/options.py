@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Final
 
 from pydantic import JsonValue
 
 from harness.core.errors import UsageError
 from harness.core.placeholders import suggest
 from harness.core.probe import ProbeRequest
-
-_TRUE: Final = ("true", "yes", "1")
-_FALSE: Final = ("false", "no", "0")
 
 
 def read_probe(text: str) -> ProbeRequest:
@@ -60,20 +56,6 @@ class ProbeOptions:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise self._wrong(name, value, f"give a whole number from {low} to {high}")
         return value
-
-    def flag(self, name: str, *, default: bool = False) -> bool:
-        """Return whether something is wanted.
-
-        Raises:
-            UsageError: It is neither true nor false.
-        """
-        value = self._read(name)
-        word = str(value).lower()
-        if value is None:
-            return default
-        if word not in (*_TRUE, *_FALSE):
-            raise self._wrong(name, value, "give `true` or `false`")
-        return word in _TRUE
 
     def choice(self, name: str, default: str, known: Collection[str]) -> str:
         """Return one of several words.

@@ -18,7 +18,7 @@ from harness.core.protocols import Clock, Framework, Session, Staged, StepParser
 from harness.core.result import Launch, Outcome, RawLog
 from harness.running.derived_metrics import derive_energy, sum_operators
 from harness.running.dynamic_energy import derive_dynamic_energy
-from harness.running.launch import LaunchRecord, command_logs, compose_commands, fetch_outputs, launch, wait_until_ready
+from harness.running.launch import LaunchRecord, command_logs, compose_commands, fetch_outputs, launch
 from harness.running.metered import launch_metered
 from harness.running.padding import pad_environment
 from harness.running.placeholder_values import PlaceholderValues, on_device, on_host
@@ -107,12 +107,11 @@ class Launcher:
         """
         self._model_postprocessed = self._run_step("postprocess-model", self.job.benchmark.model_after, 0)
 
-    def launch(self, benchmark: Benchmark, wrap: Wrap | None = None) -> ObservedLaunch:
+    def launch(self, benchmark: Benchmark) -> ObservedLaunch:
         """Start the runner once, with the steps around it.
 
         Args:
             benchmark: The job's benchmark, perhaps with other iterations or a shorter time limit.
-            wrap: Puts a probe around the last of its commands.
 
         Returns:
             The launch with its observations, also when it failed.
@@ -122,12 +121,20 @@ class Launcher:
             DeviceLost: The device went away.
         """
         prepared = self.prepare(benchmark)
-        if wrap is None:
-            return self.keep(prepared, self._start(prepared))
-        wait_until_ready(self.session)
+        return self.keep(prepared, self._start(prepared))
+
+    def launch_wrapped(self, benchmark: Benchmark, wrap: Wrap) -> ObservedLaunch:
+        """Start the runner once with something around the last of its commands, such as a probe.
+
+        What is to be noted of such a launch says nothing of others, and is not kept. Result and errors as for `launch`.
+        """
+        noted = len(self._notes)
+        prepared = self.prepare(benchmark)
         *before, last = prepared.commands
         commands = (*before, wrap(last, self.session))
-        return self.keep(prepared, launch(prepared.index, commands, self.session, self.clock))
+        observed = self.keep(prepared, launch(prepared.index, commands, self.session, self.clock))
+        del self._notes[noted:]
+        return observed
 
     def _start(self, prepared: PreparedLaunch) -> LaunchRecord:
         benchmark = prepared.benchmark

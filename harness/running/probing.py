@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
 
 from harness.core.benchmark import Benchmark
 from harness.core.command import Command
@@ -17,13 +16,9 @@ from harness.core.metric import LATENCY, Observation, convert
 from harness.core.note import Note
 from harness.core.outcome import Outcome
 from harness.core.probe import ProbePass
-from harness.core.protocols import Probe, ProbedCommand, ProbedLaunch, Session
+from harness.core.protocols import Probe, ProbedCommand, ProbedLaunch, ProbeReading, Session
 from harness.running.launcher import Launcher, ObservedLaunch
 from harness.running.retry import RetryPolicy
-from harness.shell import pause
-
-_AFTER_S: Final = 0.2
-"""Pause before files of a probe are fetched, which a daemon may still be writing."""
 
 
 def run_probes(launcher: Launcher, policy: RetryPolicy, timed: Benchmark) -> None:
@@ -69,50 +64,56 @@ class _ProbeRun:
 
     def run(self, timed: Benchmark) -> None:
         """Launch as often as the probe plans, and add what it found."""
-        problem = self._probe.find_problem(self._launcher.session)
-        if problem is not None:
-            self._launcher.add_probe_pass(ProbePass.skip(self._probe.name, problem.reason, problem.hint))
-            return
         try:
-            self._launcher.add_probe_pass(*self._observe(timed))
+            self._launcher.add_probe_pass(self._observe(timed))
         except DeviceLost:
             raise
         except (BenchmarkFailed, EnvironmentProblem) as error:
             self._launcher.add_probe_pass(self._fail(error.message, error.hint))
+        except OSError as error:  # what it wrote was fetched to this machine
+            reason = f"{error.filename or 'what it wrote'}: {error.strerror or error}"
+            self._launcher.add_probe_pass(self._fail(reason, "check space and permissions there"))
 
-    def _observe(self, timed: Benchmark) -> tuple[ProbePass, ...]:
+    def _observe(self, timed: Benchmark) -> ProbePass:
+        problem = self._probe.find_problem(self._launcher.session)
+        if problem is not None:
+            return ProbePass.skip(self._probe.name, problem.reason, problem.hint)
         before = self._launcher.last_counted
         observations = before.observations if before is not None else ()
         launches: list[ProbedLaunch] = []
-        for planned in self._probe.plan(timed, find_iteration_time(observations)):
+        unmetered = timed.model_copy(update={"energy": False})
+        for planned in self._probe.plan(unmetered, find_iteration_time(observations)):
             observed, launch = self._launch(planned)
             if observed.launch.outcome is not Outcome.OK or launch is None:
                 words = observed.launch.outcome.words
-                return (self._fail(observed.launch.reason or words, None, observed.launch.outcome),)
+                return self._fail(observed.launch.reason or words, None, observed.launch.outcome)
             if observations and not observed.observations:
-                return (self._fail("the program reported nothing under it", None),)
+                return self._fail("the program reported nothing under it", None)
             launches.append(launch)
-        reading = self._probe.parse(launches)
+        return self._keep(self._probe.parse(launches))
+
+    def _keep(self, reading: ProbeReading) -> ProbePass:
+        """Give what the probe found to the launches that it observed, and return its pass."""
+        if len(reading.observations) != len(self._indices):
+            return self._fail("it has not read every launch that it planned", None)
         for index, found in zip(self._indices, reading.observations, strict=True):
             self._launcher.replace_observations(index, found)
         for note in reading.notes:
             self._launcher.note(note)
         self._launcher.add_artifacts(reading.artifacts)
         names = dict.fromkeys(observation.name for found in reading.observations for observation in found)
-        return (
-            ProbePass(
-                probe=self._probe.name,
-                launches=tuple(self._indices),
-                metrics=tuple(names),
-                samples=reading.samples,
-                functions=reading.functions,
-                stacks=reading.stacks,
-                artifacts=tuple(artifact.describe() for artifact in reading.artifacts),
-            ),
+        return ProbePass(
+            probe=self._probe.name,
+            launches=tuple(self._indices),
+            metrics=tuple(names),
+            samples=reading.samples,
+            functions=reading.functions,
+            stacks=reading.stacks,
+            artifacts=tuple(artifact.describe() for artifact in reading.artifacts),
         )
 
     def _launch(self, planned: Benchmark) -> tuple[ObservedLaunch, ProbedLaunch | None]:
-        """Launch once under the probe, and fetch what it wrote; the program's own figures do not count."""
+        """Launch once under the probe, and fetch what it wrote; again, where the device went away meanwhile."""
         while True:
             probed: list[ProbedCommand] = []
 
@@ -121,32 +122,29 @@ class _ProbeRun:
                 return probed[-1].command
 
             try:
-                observed = self._launcher.launch(planned, wrap)
-                self._indices.append(self._launcher.launches - 1)
+                observed = self._launcher.launch_wrapped(planned, wrap)
                 self._launcher.discard(f"it was observed by the probe {self._probe.name}")
-                if observed.launch.outcome is not Outcome.OK:
-                    return observed, None
-                return observed, self._fetch(probed[-1], observed.observations)
+                is_ok = observed.launch.outcome is Outcome.OK
+                fetched = self._fetch(probed[-1], observed.observations) if is_ok else None
             except DeviceLost as loss:
                 self._policy.reconnect_after(loss)
+            else:
+                self._indices.append(observed.launch.index)
+                return observed, fetched
 
     def _fetch(self, probed: ProbedCommand, observations: Sequence[Observation]) -> ProbedLaunch:
         session = self._launcher.session
-        pause(_AFTER_S if probed.after else 0.0)
         for command in probed.after:
             completed = session.run(command)
             if not completed.ok:
                 raise BenchmarkFailed(f"`{command.argv[0]}` {completed.describe()}")
-        files = {}
         folder = self._launcher.scratch / "probes" / f"{self._probe.name}-{len(self._indices)}"
         for name, remote in probed.files.items():
             try:
                 session.pull(remote, folder / name)
-                files[name] = folder / name
             except FileNotFoundError:
-                if name not in probed.optional:
-                    raise BenchmarkFailed(f"it did not write {remote}") from None
-        return ProbedLaunch(files, count_iterations(observations))
+                raise BenchmarkFailed(f"it did not write {remote}") from None
+        return ProbedLaunch({name: folder / name for name in probed.files}, count_iterations(observations))
 
     def _fail(self, reason: str, hint: str | None, outcome: Outcome = Outcome.FAILED) -> ProbePass:
         return ProbePass(

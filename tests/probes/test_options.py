@@ -26,9 +26,8 @@ def test_half_an_option_is_refused(text: str) -> None:
 
 
 def test_values_are_read_by_their_kind() -> None:
-    options = ProbeOptions("p", {"n": "12", "f": "yes", "c": "fp", "t": "cycles", "w": "a+b"})
+    options = ProbeOptions("p", {"n": "12", "c": "fp", "t": "cycles", "w": "a+b"})
     assert options.number("n", 1, 1, 99) == 12
-    assert options.flag("f")
     assert options.choice("c", "dwarf", ("dwarf", "fp")) == "fp"
     assert options.text("t") == "cycles"
     assert options.words("w", ()) == ("a", "b")

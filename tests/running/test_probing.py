@@ -13,7 +13,7 @@ from harness.analysis.results import build_result
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.command import Command
-from harness.core.errors import BenchmarkFailed, DeviceLost
+from harness.core.errors import BenchmarkFailed, DeviceLost, EnvironmentProblem
 from harness.core.measurement import Job, Measurement
 from harness.core.metric import Observation
 from harness.core.note import Note
@@ -27,6 +27,7 @@ from harness.testing.progress import RecordedProgress
 
 LINE = 'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": "%s"}'
 PROGRAM = f"""
+[ -z "$NOISE" ] || echo "$NOISE"
 [ -z "$PROBED" ] || {{ echo wrote >"$PROBED"; [ -z "$CRASH" ] || kill -SEGV $$; [ -z "$SILENT" ] || exit 0; }}
 printf '{LINE}\\n' ${{PROBED:+9}}100; printf '{LINE}\\n' ${{PROBED:+9}}102
 """
@@ -71,6 +72,7 @@ class FakeProbe:
 
 
 def run(session: Session, tmp_path: Path, *probes: Probe | ProbePass) -> tuple[Measurement, Result]:
+    tmp_path.mkdir(exist_ok=True)
     script = tmp_path / "program.sh"
     script.write_text(PROGRAM)
     benchmark = benchmark_of("generic", commands=(f"sh {script}",), launches=2, env={})
@@ -128,6 +130,64 @@ def test_a_probe_that_finds_nothing_says_why_and_costs_no_figure(
     assert latency is not None
     assert max(latency.samples) == 102
     assert any(reason in note.message and note.trust for note in result.notes if note.code == "probe_fake")
+
+
+def fail_to_read(launches: Sequence[ProbedLaunch]) -> ProbeReading:
+    raise PermissionError(13, "Permission denied", "trace")
+
+
+class Confused(FakeProbe):
+    """A probe that cannot even find out whether it may observe."""
+
+    def find_problem(self, session: Session) -> ProbeProblem | None:
+        raise EnvironmentProblem("it cannot be asked")
+
+
+@pytest.mark.parametrize(
+    ("probe", "reason"),
+    [
+        (Confused(), "it cannot be asked"),
+        (FakeProbe(parsed=fail_to_read), "trace: Permission denied"),
+        (FakeProbe(parsed=lambda _: ProbeReading(())), "it has not read every launch"),
+    ],
+)
+def test_whatever_fails_in_a_probe_is_its_failure_alone(
+    session: Session, tmp_path: Path, probe: FakeProbe, reason: str
+) -> None:
+    _, result = run(session, tmp_path, probe)
+    assert result.outcome is Outcome.OK, result.reason
+    assert (result.probes[0].outcome, reason in (result.probes[0].reason or "")) == (Outcome.FAILED, True)
+
+
+class Fragile:
+    """A session whose device goes away while the first file is fetched, and comes back."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.device, self.stage, self.run, self.state = session.device, session.stage, session.run, session.state
+        self.lost = 0
+
+    def pull(self, remote: str, local: Path) -> None:
+        if not self.lost:
+            self.lost += 1
+            raise DeviceLost("it is gone")
+        self._session.pull(remote, local)
+
+    def reconnect(self) -> None:
+        """It is back at once."""
+
+
+def test_a_device_that_comes_back_is_observed_once_more(session: Session, tmp_path: Path) -> None:
+    _, result = run(Fragile(session), tmp_path, FakeProbe())
+    assert result.outcome is Outcome.OK, result.reason
+    (found,) = result.probes
+    assert (found.outcome, found.launches) == (Outcome.OK, (3, 4))  # 2 was launched, and its file lost
+
+
+def test_what_is_noted_of_a_probed_launch_says_nothing_of_the_timed_ones(session: Session, tmp_path: Path) -> None:
+    _, plain = run(session, tmp_path / "plain")
+    _, probed = run(session, tmp_path / "probed", FakeProbe(env={"NOISE": "PyTorchObserver {broken"}))
+    assert {note.code for note in probed.notes} - {note.code for note in plain.notes} == {"looked"}
 
 
 def test_a_lost_device_ends_the_benchmark_with_what_was_measured(session: Session, tmp_path: Path) -> None:

@@ -35,13 +35,11 @@ class ProbedCommand:
         command: Starts the probe, which starts the program and ends as it does.
         files: Files that the probe writes on the device, by name; they are fetched afterwards.
         after: Commands on the device after it, in order, which write further files.
-        optional: Names of files that the probe may leave out.
     """
 
     command: Command
     files: Mapping[str, str]
     after: tuple[Command, ...] = ()
-    optional: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +94,8 @@ class Probe(Protocol):
         """Return why it cannot observe programs on a device now; None where it can. Changes nothing there.
 
         Raises:
+            BenchmarkFailed: That cannot be found out.
+            EnvironmentProblem: Likewise.
             DeviceLost: The device became unreachable.
         """
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from harness.core.benchmark import Benchmark
 from harness.core.command import Command
-from harness.core.errors import BenchmarkFailed, EnvironmentProblem
+from harness.core.errors import BenchmarkFailed
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.probe import ProbeRequest
@@ -81,14 +81,7 @@ class Perfetto:
         """Return why perfetto cannot trace, by a trace of a tenth of a second."""
         config = self.configure(limit_s=0.1)
         line = 'printf %s "$1" | perfetto --txt -c - -o - | cat >/dev/null; command -v perfetto >/dev/null || exit 127'
-        try:
-            trial = session.run(Command(("sh", "-c", line, "sh", config), timeout_s=_TRIAL_S, cpus=()))
-        except BenchmarkFailed as error:
-            return ProbeProblem(error.message, _HINT)
-        except EnvironmentProblem as error:
-            if type(error) is not EnvironmentProblem:  # the device is lost
-                raise
-            return ProbeProblem(error.message, _HINT)
+        trial = session.run(Command(("sh", "-c", line, "sh", config), timeout_s=_TRIAL_S, cpus=()))
         if trial.exit_code == _NOT_FOUND:
             return ProbeProblem("`perfetto` is not on this phone", _HINT)
         if not trial.ok or "ould not connect" in trial.stderr or "ermission denied" in trial.stderr:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Final
 
 from harness.core.command import Command
-from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 from harness.core.protocols import ProbeProblem, Session
 from harness.probes.exit_status import keep_exit_status
 
@@ -38,14 +37,7 @@ _PERMIT: Final = "`adb shell setprop security.perf_harden 0` allows it where the
 def find_problem(session: Session, program: str) -> ProbeProblem | None:
     """Return why simpleperf cannot observe programs, by trying."""
     words = put_back((program, "stat", "-e", "task-clock", "true"))
-    try:
-        trial = session.run(Command(words, timeout_s=_TRIAL_S, cpus=()))
-    except BenchmarkFailed as error:
-        return ProbeProblem(error.message, _PUSH)
-    except EnvironmentProblem as error:
-        if type(error) is not EnvironmentProblem:  # the device is lost
-            raise
-        return ProbeProblem(error.message, _PUSH)
+    trial = session.run(Command(words, timeout_s=_TRIAL_S, cpus=()))
     if trial.ok:
         return None
     if trial.exit_code == _NOT_FOUND:

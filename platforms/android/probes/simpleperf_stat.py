@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Final
 
 from harness.core.benchmark import Benchmark
 from harness.core.command import Command
-from harness.core.probe import Artifact, ProbeRequest
+from harness.core.probe import ProbeRequest
 from harness.core.protocols import ProbedCommand, ProbedLaunch, ProbeProblem, ProbeReading, Session
-from harness.probes.counters import CountedLaunch, EventCount, plan_counting, read_counts
+from harness.probes.counters import COUNTS, EventCount, parse_counting, plan_counting
 from harness.probes.options import ProbeOptions, check_types
 from platforms.android.probes import simpleperf
 
@@ -26,8 +25,6 @@ EVENTS: Final = (
 )
 """Events that are counted unless others are named, by simpleperf's names."""
 
-_COUNTS: Final = "counts"
-_LONGEST_FILE: Final = 1 << 20
 _LINE: Final = re.compile(r"([0-9.]{1,40})(\(ms\))?,([^,]{1,200}),(.{0,500})")
 _PERCENT: Final = re.compile(r"\(([0-9]{1,3})%\)")
 _USER: Final = re.compile(r":u[a-zA-Z]*$")
@@ -63,22 +60,13 @@ class SimpleperfStat:
         folder = session.stage({}, {}).folder
         file = f"{folder}/counts.csv"
         tool = (self._program, "stat", "--csv", "-o", file, "-e", ",".join(self._events))
-        return ProbedCommand(simpleperf.put_around(tool, command, f"{folder}/status"), {_COUNTS: file})
+        return ProbedCommand(simpleperf.put_around(tool, command, f"{folder}/status"), {COUNTS: file})
 
     def parse(self, launches: Sequence[ProbedLaunch]) -> ProbeReading:
         """Parse the counts of all launches."""
-        texts = [_read(launch.files[_COUNTS]) for launch in launches]
-        counted = [
-            CountedLaunch(tuple(parse_counts(text)), launch.iterations)
-            for text, launch in zip(texts, launches, strict=True)
-        ]
-        missing = [name for name in self._events if not any(name == each.event for each in counted[0].counts)]
-        if missing:  # simpleperf leaves out what the processor does not count
-            absent = tuple(EventCount(name, None, absence="not counted") for name in missing)
-            counted = [launch._replace(counts=(*launch.counts, *absent)) for launch in counted]
-        reading = read_counts(counted)
-        artifact = Artifact(name=f"{self.name}.csv", content="".join(texts).encode())
-        return ProbeReading(reading.observations, reading.notes, (artifact,))
+        return parse_counting(
+            self.name, launches, parse_counts, self._events
+        )  # simpleperf leaves out what the processor does not count
 
 
 def create(request: ProbeRequest) -> SimpleperfStat:
@@ -120,8 +108,3 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
-
-
-def _read(path: Path) -> str:
-    with path.open("rb") as file:
-        return file.read(_LONGEST_FILE).decode(errors="replace")

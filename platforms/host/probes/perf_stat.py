@@ -14,16 +14,14 @@ from typing import Final
 
 from harness.core.benchmark import Benchmark
 from harness.core.command import Command
-from harness.core.probe import Artifact, ProbeRequest
+from harness.core.probe import ProbeRequest
 from harness.core.protocols import ProbedCommand, ProbedLaunch, ProbeProblem, ProbeReading, Session
-from harness.probes.counters import EVENTS, CountedLaunch, EventCount, plan_counting, read_counts
+from harness.probes.counters import COUNTS, EVENTS, EventCount, parse_counting, plan_counting
 from harness.probes.exit_status import keep_exit_status
 from harness.probes.options import ProbeOptions, check_types
 from platforms.host.probes import perf
 
-_COUNTS: Final = "counts"
 _SEPARATOR: Final = ";"
-_LONGEST_FILE: Final = 1 << 20
 _ABSENT: Final = re.compile(r"<(not (?:supported|counted))>")
 _MODIFIERS: Final = re.compile(r":[ukhGHISDpPWe]+$")
 _MILLISECONDS: Final = {"msec": "ms"}
@@ -58,18 +56,11 @@ class PerfStat:
         file = str(folder / "counts.csv")
         words = ("perf", "stat", "-x", _SEPARATOR, "-o", file, "-e", ",".join(self._events), "--")
         argv = keep_exit_status(words, command.argv, str(folder / "status"))
-        return ProbedCommand(command.replace_argv(argv), {_COUNTS: file})
+        return ProbedCommand(command.replace_argv(argv), {COUNTS: file})
 
     def parse(self, launches: Sequence[ProbedLaunch]) -> ProbeReading:
         """Parse the counts of all launches."""
-        texts = [_read(launch.files[_COUNTS]) for launch in launches]
-        counted = [
-            CountedLaunch(tuple(parse_counts(text)), launch.iterations)
-            for text, launch in zip(texts, launches, strict=True)
-        ]
-        reading = read_counts(counted)
-        artifact = Artifact(name=f"{self.name}.csv", content="".join(texts).encode())
-        return ProbeReading(reading.observations, reading.notes, (artifact,))
+        return parse_counting(self.name, launches, parse_counts)
 
 
 def create(request: ProbeRequest) -> PerfStat:
@@ -112,8 +103,3 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) and value >= 0 else None
-
-
-def _read(path: Path) -> str:
-    with path.open("rb") as file:
-        return file.read(_LONGEST_FILE).decode(errors="replace")
