@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue
 
 from harness.core.app import App
 from harness.core.examples import DataRequest, Scores
+from harness.core.generation import GenerationRequest
 from harness.core.launch_interval import plan_looks
 from harness.core.metric import Direction
 from harness.core.placeholders import find_placeholders
@@ -16,6 +17,7 @@ from harness.core.power import PowerMethod, PowerRequest
 from harness.core.probe import ProbeRequest
 from harness.core.same_work import SameWorkRequest
 from harness.core.scalars import Scalar
+from harness.core.scenario import Arrival, SustainedRequest
 from harness.core.values import Value
 
 POWER: Final = "power"
@@ -225,6 +227,9 @@ class Benchmark(Value):
         energy: Whether the energy of each launch is measured too.
         power: Request for energy net of an idle baseline; None where energy is not metered, or without a baseline.
         probes: Probes that observe it in launches of their own.
+        generation: Tokens that it generates; None where it is no language model that generates.
+        arrival: When its executions are asked for; None has them back to back.
+        sustained: Request for a long run; None where nobody asked for that.
         variables: Value of every placeholder known at load time, as text.
         meta: Additional values from list files and command line, reported with the result.
         origin: Place in the specification.
@@ -281,6 +286,9 @@ class Benchmark(Value):
     energy: bool = False
     power: PowerRequest | None = None
     probes: tuple[ProbeRequest, ...] = ()
+    generation: GenerationRequest | None = None
+    arrival: Arrival | None = None
+    sustained: SustainedRequest | None = None
     variables: dict[str, str] = {}
     meta: dict[str, JsonValue] = {}
     origin: Origin

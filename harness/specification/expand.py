@@ -349,7 +349,10 @@ def _compute_digest(benchmark: Benchmark, overrides: frozenset[str]) -> str:
         # Series from before there were such keys continue.
         *(
             name
-            for name in ("operators", "energy", "app", "kinds", "data", "backend_options")
+            for name in (
+                *("operators", "energy", "app", "kinds", "data", "backend_options"),
+                *("generation", "arrival", "sustained"),
+            )
             if not getattr(benchmark, name)
         ),
         *(("power",) if benchmark.power in {None, PowerRequest()} else ()),

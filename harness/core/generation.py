@@ -1,0 +1,63 @@
+"""Generation of tokens by language models: what is asked for, and what one generation took."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Final, Self
+
+from pydantic import Field, model_validator
+
+from harness.core.values import Value
+
+GENERATION: Final = "LLM"
+"""Type of the metrics of generations, in our own definitions (docs/generation.md)."""
+
+Count = Annotated[int, Field(ge=0)]
+
+
+class GenerationRequest(Value):
+    """Request to generate tokens: a prompt is processed, then tokens follow one by one, always the likeliest.
+
+    Attributes:
+        prompt_tokens: Number of tokens of a made-up prompt; with `prompt` a tokenizer makes the tokens.
+        prompt: Text of the prompt; None for a made-up one.
+        new_tokens: Number of tokens to generate. No token ends a generation early.
+        depth: Number of tokens that the context holds before the prompt, which are not timed.
+        perplexity: Key of the file with the tokens whose perplexity is computed after everything was timed; None for
+            none.
+    """
+
+    prompt_tokens: Annotated[int, Field(ge=1)] = 128
+    prompt: str | None = None
+    new_tokens: Annotated[int, Field(ge=1)] = 64
+    depth: Count = 0
+    perplexity: str | None = None
+
+
+class TokenStream(Value):
+    """Time stamps of one generation, from the moment when its prompt was handed over.
+
+    Attributes:
+        prompt_tokens: Number of tokens of the prompt.
+        depth: Number of tokens that the context held before.
+        prefill_ns: When the prompt was processed, before the first token was chosen; None where that is not known.
+        token_times_ns: When each new token was there, in order.
+        tokens: The new tokens, or the first of them; empty where they are not known.
+    """
+
+    prompt_tokens: Annotated[int, Field(ge=1)]
+    depth: Count = 0
+    prefill_ns: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    token_times_ns: Annotated[tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...], Field(min_length=1)]
+    tokens: tuple[int, ...] = ()
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        times = self.token_times_ns
+        if any(later < earlier for earlier, later in pairwise(times)):
+            raise ValueError("`token_times_ns` go backwards")
+        if self.prefill_ns is not None and self.prefill_ns > times[0]:
+            raise ValueError("`prefill_ns` is later than the first token")
+        if len(self.tokens) > len(times):
+            raise ValueError("there are more `tokens` than `token_times_ns`")
+        return self

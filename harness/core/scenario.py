@@ -1,0 +1,47 @@
+"""Scenarios: when executions are asked for, and for how long."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from harness.core.values import Value
+
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Pattern(StrEnum):
+    """Pattern in which executions are asked for: at fixed intervals, or at random with a mean interval."""
+
+    PERIODIC = "periodic"
+    POISSON = "poisson"
+
+
+class Arrival(Value):
+    """Arrival of executions; without one they follow each other back to back.
+
+    An execution that is due while another one runs begins after it: its response takes longer than its latency.
+
+    Attributes:
+        pattern: Their pattern.
+        interval_s: The interval, or the mean of random ones.
+        deadline_s: Time from when an execution was due until it should have ended; None for no deadline.
+        seed: Seed of random intervals, so that both sides of a comparison have the same.
+    """
+
+    pattern: Pattern
+    interval_s: Seconds
+    deadline_s: Seconds | None = None
+    seed: int = 0
+
+
+class SustainedRequest(Value):
+    """Request to execute for a long time, so that the device becomes as warm as it gets.
+
+    Attributes:
+        seconds: How long.
+    """
+
+    seconds: Annotated[float, Field(ge=10, allow_inf_nan=False)]
