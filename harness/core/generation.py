@@ -12,6 +12,12 @@ from harness.core.values import Value
 GENERATION: Final = "LLM"
 """Type of the metrics of generations, in our own definitions (docs/generation.md)."""
 
+MOST_TOKENS: Final = 1_000_000
+"""Largest number of tokens of a prompt, of a depth and to generate: more than any context holds."""
+
+TOKENIZER: Final = "files.tokenizer"
+"""Key of the file that makes tokens of a text, beside the model."""
+
 Count = Annotated[int, Field(ge=0)]
 
 

@@ -16,6 +16,7 @@ from pydantic import JsonValue, ValidationError
 from harness.core.placeholders import find_placeholders, suggest
 from harness.specification.document import Document, Findings, join
 from harness.specification.file_format import ModelSection, Specification, SpecificationList, Test
+from harness.specification.generation import check_generation
 from harness.specification.power import check_power
 from harness.specification.sections import PlatformArgs, Section, Step, keys_of, walk_entries
 
@@ -191,6 +192,7 @@ def _check_support(parts: ValidParts, findings: Findings) -> None:
 def _check_section(section: ModelSection | Test, pointer: str, findings: Findings) -> None:
     if isinstance(section, Test):
         check_power(section, pointer, findings)
+        check_generation(section, pointer, findings)
     _refuse_unsupported(section, pointer, findings, section.meter_keys if isinstance(section, Test) else ())
     if section.platform_args is not None:
         accepted = _ARGS_OF_METERS if isinstance(section, Test) and section.is_metered else ()

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from harness.core.app import App
 from harness.core.benchmark import KINDS, Benchmark, HostStep, Input, Model, ModelFile, Origin
 from harness.core.examples import DataRequest
+from harness.core.generation import GenerationRequest
 from harness.core.metric import Direction
 from harness.core.placeholders import find_placeholders, suggest
 from harness.core.power import PowerRequest
@@ -31,6 +32,7 @@ from harness.specification.files import (
     make_locations_absolute,
     normalise_dtype,
 )
+from harness.specification.generation import request_generation
 from harness.specification.load_options import LaunchOptions, LoadOptions
 from harness.specification.matrix import Combination, apply_axes, count_shapes, expand_matrix
 from harness.specification.power import is_about_energy, request_power
@@ -146,6 +148,7 @@ class _Expansion:
             same_work=self._same_work(),
             energy=test.energy or is_about_energy(test, metric),
             power=request_power(test, metric),
+            generation=self._generation(),
             probes=request_probes(test, self.context.options.probes),
             variables={**scope.values, "identifier": identifier},
             meta=dict(self.context.meta),
@@ -169,6 +172,11 @@ class _Expansion:
         if isinstance(given, SameWorkEntry):
             return SameWorkRequest(reference=given.reference, tolerance=given.tolerance)
         return SameWorkRequest() if given else None
+
+    def _generation(self) -> GenerationRequest | None:
+        entry, pointer = self.test.generation, join(self.pointer, "generation")
+        names = frozenset(file_names(self._section, self.test))
+        return None if entry is None else request_generation(entry, self._scope, names, pointer)
 
     def _backend_options(self) -> dict[str, Scalar]:
         """Return the options of the model with those of the test, which win; texts may have placeholders."""

@@ -27,11 +27,13 @@ _NUMBERS = re.compile(r"[0-9]+(\s*[,x]\s*[0-9]+)*")
 
 _SENTENCES: Mapping[str, Callable[[ValidationError], str]] = {
     "minimum": lambda error: f"must be at least {error.validator_value}, got {show(error.instance)}",
+    "maximum": lambda error: f"must be at most {error.validator_value}, got {show(error.instance)}",
     "exclusiveMinimum": lambda error: f"must be more than {error.validator_value}, got {show(error.instance)}",
     "exclusiveMaximum": lambda error: f"must be less than {error.validator_value}, got {show(error.instance)}",
     "minItems": lambda _: "must have at least one item",
     "minProperties": lambda _: "must have at least one member",
     "minLength": lambda _: "must not be empty",
+    "pattern": lambda error: f"must be a number or a placeholder such as {{depth}}, got {show(error.instance)}",
     "const": lambda error: f"must be {show(error.validator_value)}, got {show(error.instance)}",
     "enum": lambda error: f"must be one of {_list_values(error.validator_value)}, got {show(error.instance)}",
 }

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, JsonValue
 
 from harness.core.benchmark import ENERGY_TESTS, POWER
 from harness.core.examples import Scores
+from harness.core.generation import MOST_TOKENS
 from harness.core.power import PowerMethod
 from harness.core.same_work import DEFAULT_TOLERANCE
 from harness.core.scalars import Scalar
@@ -29,6 +30,7 @@ from harness.specification.sections import (
     Many,
     Name,
     Outputs,
+    Placeholder,
     PlatformArgs,
     Seconds,
     Section,
@@ -95,6 +97,28 @@ class PowerEntry(MonsoonEntry):
     method: Annotated[PowerMethod, Field(strict=False)] | None = None
     baseline: Limit | None = None
     window: Limit | None = None
+
+
+TokenCount = Annotated[int, Field(ge=1, le=MOST_TOKENS)] | Placeholder
+"""Number of tokens, or the placeholder that has it."""
+
+
+class GenerationEntry(Section):
+    """Generation of tokens by a language model. Numbers may be placeholders: "depth": "{depth}".
+
+    Attributes:
+        prompt_tokens: Number of tokens of a made-up prompt; 128 by default.
+        prompt: Text of the prompt instead; the model needs a file `tokenizer`.
+        new_tokens: Number of tokens to generate; 64 by default.
+        depth: Number of tokens in the context before the prompt, which are not timed; 0 by default.
+        perplexity: Name of a file in `files` with tokens (raw int64) whose perplexity is computed after all timing.
+    """
+
+    prompt_tokens: TokenCount | None = None
+    prompt: Name | None = None
+    new_tokens: TokenCount | None = None
+    depth: Annotated[int, Field(ge=0, le=MOST_TOKENS)] | Placeholder | None = None
+    perplexity: Name | None = None
 
 
 class ModelSection(Section):
@@ -273,6 +297,7 @@ class Test(Section):
         same_work: Prove that its outputs are those of the eager model with the same weights: true, or with which
             tolerance. One that differs is marked, and takes part in no ranking.
         energy: Measure the energy of each launch too, where the device can. The metric "power" implies it.
+        generation: Tokens to generate, where the model is a language model.
         cpu_list: CPUs to pin to: a number, "0,2" or "4-7"; 0 or less as a number forbids pinning.
         MKL_NUM_THREADS: That variable; 0 or less leaves it unset.
         OMP_NUM_THREADS: That variable; 0 or less leaves it unset.
@@ -323,6 +348,7 @@ class Test(Section):
     scores: Many[Annotated[Scores, Field(strict=False)]] = ()
     same_work: bool | SameWorkEntry | None = None
     energy: bool = False
+    generation: GenerationEntry | None = None
     cpu_list: int | Name | None = Field(None, alias="cpu-list")
     mkl_num_threads: int | None = Field(None, alias="MKL_NUM_THREADS")
     omp_num_threads: int | None = Field(None, alias="OMP_NUM_THREADS")

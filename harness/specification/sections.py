@@ -28,6 +28,8 @@ Voltage = Annotated[float, Field(gt=0, le=13.5)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 Count = Annotated[int, Field(ge=1)]
 Dimensions = Many[Count]
+Placeholder = Annotated[str, Field(pattern=r"^\{[^{}]+\}$")]
+"""Placeholder alone, where something else than a text is wanted."""
 Flag = bool | Literal["true", "false"]
 
 
