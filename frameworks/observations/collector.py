@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Final
 
+from harness.core.generation import GENERATION
 from harness.core.metric import Observation, convert
 from harness.core.note import Note
 
@@ -20,6 +22,11 @@ _CENTRAL = re.compile(r"p\d{1,3}(\.\d+)?|mean|avg|median")
 """Statistics that make an object of numbers a summary; the others only accompany them."""
 
 _USUAL_NAMES: Final = {"avg": "mean", "median": "p50", "std": "stdev", "num_runs": "n"}
+
+MOST_TOKEN_LATENCIES: Final = 100_000
+"""Samples of the time of each token that a launch keeps, evenly."""
+
+_SHOWN_TOKENS: Final = 64
 
 Key = tuple[str, str, str]
 """Type, metric and unit."""
@@ -47,6 +54,7 @@ class ObservationCollector:
         infos: Texts, without duplicates.
         tables: Rows of each table, as JSON.
         clashes: Units that do not convert to the first unit of their metric.
+        tokens: New tokens of the first generation that tells them, and of the first that has others.
     """
 
     samples: dict[Key, list[float]] = field(default_factory=dict)
@@ -54,6 +62,7 @@ class ObservationCollector:
     infos: dict[tuple[Key, str], None] = field(default_factory=dict)
     tables: dict[str, list[str]] = field(default_factory=dict)
     clashes: dict[str, None] = field(default_factory=dict)
+    tokens: list[tuple[int, ...]] = field(default_factory=list)
     _units: dict[tuple[str, str], str] = field(default_factory=dict)
     _appenders: dict[tuple[object, object, object], Callable[[float], None]] = field(default_factory=dict)
 
@@ -111,6 +120,14 @@ class ObservationCollector:
         for sample in [parse_number(value) for value in values]:
             self.add_sample(type_, metric, unit, sample)
 
+    def add_tokens(self, tokens: tuple[int, ...]) -> None:
+        """Add the new tokens of a generation; as a text those of the first."""
+        if not tokens or tokens in self.tokens:
+            return
+        if not self.tokens:
+            self.add_info(GENERATION, "tokens", "", describe_tokens(tokens))
+        self.tokens = [*self.tokens[:1], tokens] if len(self.tokens) < 2 else self.tokens
+
     def add_info(self, type_: object, metric: object, unit: object, info: object) -> None:
         """Add a text.
 
@@ -132,7 +149,11 @@ class ObservationCollector:
     def observations(self) -> tuple[Observation, ...]:
         """Return the observations: samples, then summaries, texts and tables."""
         return (
-            *(_observation(key, samples=tuple(samples)) for key, samples in self.samples.items() if samples),
+            *(
+                _observation(key, samples=_keep_evenly(key, samples))
+                for key, samples in self.samples.items()
+                if samples
+            ),
             *(_observation(key, summary=summary) for key, summary in self.summaries),
             *(_observation(key, info=info) for key, info in self.infos),
             *(_observation((name, "table", ""), info=f"[{', '.join(rows)}]") for name, rows in self.tables.items()),
@@ -140,15 +161,34 @@ class ObservationCollector:
 
     def notes(self) -> tuple[Note, ...]:
         """Return the notes that qualify the observations."""
-        if not self.clashes:
-            return ()
-        return (
-            Note(
+        return (*self._note_clashes(), *self._note_tokens(), *self._note_thinning())
+
+    def _note_clashes(self) -> Iterator[Note]:
+        if self.clashes:
+            yield Note(
                 code="units",
                 message=f"a metric was printed in units that do not convert: {', '.join(self.clashes)}",
                 hint="print each metric in one unit; until then each unit is a metric of its own",
-            ),
-        )
+            )
+
+    def _note_tokens(self) -> Iterator[Note]:
+        if len(self.tokens) > 1:
+            first, other = self.tokens
+            yield Note(
+                code="tokens_differ",
+                message=f"generations of one launch gave different tokens: one {describe_difference(first, other)}",
+                hint="generate at temperature 0 and from the same prompt: other tokens may be other work",
+                trust=False,
+            )
+
+    def _note_thinning(self) -> Iterator[Note]:
+        for (type_, metric, unit), samples in self.samples.items():
+            kept = _keep_evenly((type_, metric, unit), samples)
+            if len(kept) < len(samples):
+                yield Note(
+                    code="thinned",
+                    message=f"of {len(samples):,} samples of {type_} {metric} {len(kept):,} are kept, evenly",
+                )
 
     def _prepare(self, type_: object, metric: object, unit: object) -> Callable[[float], None]:
         """Return the function that adds samples of a key, converted to the first unit of their metric."""
@@ -164,6 +204,27 @@ class ObservationCollector:
             append = _converting(append, printed_unit, first_unit)
         self._appenders[type_, metric, unit] = append
         return append
+
+
+def describe_tokens(tokens: Sequence[int]) -> str:
+    """Return tokens as a text that differs for other tokens: the first of them, their number and a digest."""
+    shown = " ".join(map(str, tokens[:_SHOWN_TOKENS]))
+    if len(tokens) <= _SHOWN_TOKENS:
+        return shown
+    return f"{shown} ... ({len(tokens):,}, sha256 {sha256(repr(tokens).encode()).hexdigest()[:16]})"
+
+
+def describe_difference(tokens: Sequence[int], others: Sequence[int]) -> str:
+    """Return in words how a sequence of tokens differs from another one: `has 9 instead of 5 as token 17`.
+
+    Args:
+        tokens: The sequence that is expected.
+        others: A different one.
+    """
+    for number, (token, other) in enumerate(zip(tokens, others, strict=False), 1):
+        if token != other:
+            return f"has {other} instead of {token} as token {number:,}"
+    return f"has {len(others):,} tokens instead of {len(tokens):,}"
 
 
 def statistics_of(entry: Mapping[str, object]) -> dict[str, object]:
@@ -211,6 +272,13 @@ def _json(value: object, *, allow_nan: bool = False) -> str:
         raise BadObservation("a number in it is not finite") from error
     except RecursionError as error:
         raise BadObservation("it is nested too deeply") from error
+
+
+def _keep_evenly(key: Key, samples: Sequence[float]) -> tuple[float, ...]:
+    """Return the samples, or every second, third, ... one where a launch has more times of tokens than are kept."""
+    if key[:2] != (GENERATION, "token_latency"):
+        return tuple(samples)
+    return tuple(samples[:: -(-len(samples) // MOST_TOKEN_LATENCIES)])
 
 
 def _converting(append: Callable[[float], None], unit: str, to: str) -> Callable[[float], None]:

@@ -6,12 +6,14 @@
     {"custom_output": [{"layer": "conv", "us": 3}], "table_name": "layers"}
     {"NET": {"latency": {"value": "12", "unit": "ms"}}, "ID_0_Conv": {"latency": {"value": "3", "unit": "ms"}}}
     {"prompt_tokens": 7, "generated_tokens": 120, "inference_start_ms": 1000, "inference_end_ms": 2000}
+    {"generation": {"prompt_tokens": 7, "prefill_ns": 7500000, "token_times_ns": [7510000, 7930000], "tokens": [5, 77]}}
 
 The first five are FAI-PEP's; a summary may also be the list `[p0, p10, p50, p90, p100, mean, stdev, MAD]`, and `values`
-may hold a list of samples. The last is what ExecuTorch's LLM runners print: counts of tokens and points in time in one
+may hold a list of samples. The sixth is what ExecuTorch's LLM runners print: counts of tokens and points in time in one
 flat object, from which metrics of type `LLM` are computed. Its fields are those of `extension/llm/runner/stats.h` in
 pytorch/executorch (`stats_to_json_string`, `print_report`): whole milliseconds since an arbitrary start, and 0 for a
-point that was never reached.
+point that was never reached. The last is one generation with the time stamps of its tokens since the prompt was handed
+over; `frameworks.observations.token_streams` has the metrics that follow from them.
 
 A program's whole output may instead be one document:
 
@@ -41,6 +43,7 @@ from frameworks.observations.collector import (
     quote,
     statistics_of,
 )
+from frameworks.observations.token_streams import KEY, compute_figures, read_stream
 
 _TOP = "NET"
 """Type of metrics that a document gives without one."""
@@ -82,6 +85,8 @@ def read_object(item: Mapping[str, object], collector: ObservationCollector) -> 
         collector.add_entry(item.get("type"), item.get("metric"), item)
     elif "custom_output" in item:
         collector.add_table(item.get("table_name"), item["custom_output"])
+    elif item.keys() == {KEY}:
+        _read_generation(item[KEY], collector)
     elif not _LLM_FIELDS.isdisjoint(item):
         _read_llm_statistics(item, collector)
     else:
@@ -127,6 +132,14 @@ def _read_list(metrics: Sequence[object], collector: ObservationCollector, bad: 
             _read_listed(metric, collector)
         except BadObservation as error:
             bad.append(BadObservation(f"metrics[{index}]: {error}", metrics_of(metric)))
+
+
+def _read_generation(item: object, collector: ObservationCollector) -> None:
+    stream = read_stream(item)
+    for figures in compute_figures(stream):
+        for value in figures.values:
+            collector.add_sample(figures.type, figures.metric, figures.unit, value)
+    collector.add_tokens(stream.tokens)
 
 
 def _read_llm_statistics(item: Mapping[str, object], collector: ObservationCollector) -> None:
@@ -195,7 +208,12 @@ def _split_name(name: str) -> tuple[str, str]:
 
 
 def _is_observer_object(document: Mapping[str, object]) -> bool:
-    return {"type", "metric"} <= document.keys() or "custom_output" in document or not _LLM_FIELDS.isdisjoint(document)
+    return (
+        {"type", "metric"} <= document.keys()
+        or "custom_output" in document
+        or document.keys() == {KEY}
+        or not _LLM_FIELDS.isdisjoint(document)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,9 @@ STANDARD: Final = ("mean", "p0", "p10", "p50", "p90", "p100", "stdev", "MAD", "c
 """Statistics of every metric: FAI-PEP's set (`benchmark_driver.py`) with the extremes under their usual names, and the
 number of samples."""
 
+_TAILS: Final = MappingProxyType({"token_latency": ("p99",), "response_time": ("p99",)})
+"""Further statistics of metrics whose slowest samples are what people feel."""
+
 _NOT_PERCENTILES: Final = frozenset({"mean", "stdev", "MAD", "cv", "min", "max", "n"})
 
 _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
@@ -143,7 +146,7 @@ class _MetricBuilder:
     def build(self, name: str, statistics: Sequence[str], direction: Mapping[str, Direction]) -> Metric:
         summary: dict[str, float | None] = {}
         if self.samples:
-            summary = summarise(self.samples, statistics)
+            summary = summarise(self.samples, (*_TAILS.get(self.first.metric, ()), *statistics))
         elif self.summaries:
             summary = dict(self.summaries[0])
         return Metric(

@@ -14,6 +14,8 @@ from harness.core.values import Value
 LATENCY: Final = "NET latency"
 """Name of the metric that nearly every result is about: the latency of the whole model."""
 
+DECODE_RATE: Final = "LLM decode_rate"
+"""Metric that a generation is about: tokens per second after the first one."""
 
 OUTPUTS: Final = "OUTPUTS"
 """Type of the metrics that compare a program's outputs with those of the model that it was lowered from."""
@@ -198,10 +200,11 @@ def is_of_operator(type_: str, metric: str, unit: str) -> bool:
 def main_metric(metrics: Sequence[Metric]) -> Metric | None:
     """Return the metric that a result is about.
 
-    That is `NET latency`, else the first time or rate, else the energy that comparisons are about, else any median.
+    That is `NET latency`, else `LLM decode_rate`, else the first time or rate, else the energy that comparisons are
+    about, else any median.
     """
     numbers = [metric for metric in metrics if metric.summary]
-    named = (metric for metric in numbers if metric.name == LATENCY)
+    named = (metric for name in (LATENCY, DECODE_RATE) for metric in numbers if metric.name == name)
     timed = (metric for metric in numbers if metric.is_timed and metric.metric != TASK_CLOCK)
     others = [metric for metric in numbers if metric.median is not None]
     energies = (metric for name in COMPARED_ENERGIES for metric in others if metric.name == name)
