@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
 from harness.core.values import Value
+
+LEAST_SUSTAINED_S: Final = 10.0
+"""Shortest long run: its first figure is that after ten seconds."""
+
+SUSTAINED: Final = "SUSTAINED"
+"""Type of the observations of a long run, so that they do not mix with those of a warm device."""
+
+MOST_SAMPLES: Final = 100_000
+"""Samples of each metric that a long run keeps, evenly."""
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -44,4 +53,4 @@ class SustainedRequest(Value):
         seconds: How long.
     """
 
-    seconds: Annotated[float, Field(ge=10, allow_inf_nan=False)]
+    seconds: Annotated[float, Field(ge=LEAST_SUSTAINED_S, allow_inf_nan=False)]

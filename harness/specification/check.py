@@ -18,6 +18,7 @@ from harness.specification.document import Document, Findings, join
 from harness.specification.file_format import ModelSection, Specification, SpecificationList, Test
 from harness.specification.generation import check_generation
 from harness.specification.power import check_power
+from harness.specification.scenario import check_scenario
 from harness.specification.sections import PlatformArgs, Section, Step, keys_of, walk_entries
 
 UNSUPPORTED: Mapping[type[Section], Mapping[str, str]] = {
@@ -193,6 +194,7 @@ def _check_section(section: ModelSection | Test, pointer: str, findings: Finding
     if isinstance(section, Test):
         check_power(section, pointer, findings)
         check_generation(section, pointer, findings)
+        check_scenario(section, pointer, findings)
     _refuse_unsupported(section, pointer, findings, section.meter_keys if isinstance(section, Test) else ())
     if section.platform_args is not None:
         accepted = _ARGS_OF_METERS if isinstance(section, Test) and section.is_metered else ()

@@ -37,6 +37,7 @@ from harness.specification.load_options import LaunchOptions, LoadOptions
 from harness.specification.matrix import Combination, apply_axes, count_shapes, expand_matrix
 from harness.specification.power import is_about_energy, request_power
 from harness.specification.probes import request_probes
+from harness.specification.scenario import request_arrival, request_sustained
 from harness.specification.scope import BUILT_IN, Scope, file_names, identifier_template, known_values, launch_count
 from harness.specification.sections import Step
 
@@ -149,6 +150,8 @@ class _Expansion:
             energy=test.energy or is_about_energy(test, metric),
             power=request_power(test, metric),
             generation=self._generation(),
+            arrival=request_arrival(test.arrival, scope, join(self.pointer, "arrival")),
+            sustained=request_sustained(test.sustained, scope, join(self.pointer, "sustained")),
             probes=request_probes(test, self.context.options.probes),
             variables={**scope.values, "identifier": identifier},
             meta=dict(self.context.meta),

@@ -121,6 +121,38 @@ class GenerationEntry(Section):
     perplexity: Name | None = None
 
 
+Positive = Annotated[float, Field(gt=0)] | Placeholder
+"""Number above 0, or the placeholder that has it."""
+
+
+class ArrivalEntry(Section):
+    """Arrival of executions, instead of back to back. Numbers may be placeholders: "every_ms": "{interval}".
+
+    Attributes:
+        every_ms: Milliseconds from one execution to the next; at random their mean.
+        per_second: Executions per second, instead.
+        random: Whether they arrive at random (a Poisson process), instead of at fixed intervals.
+        seed: Seed of random intervals.
+        deadline_ms: Milliseconds from when an execution is due until it should have ended.
+    """
+
+    every_ms: Positive | None = None
+    per_second: Positive | None = None
+    random: bool = False
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    deadline_ms: Positive | None = None
+
+
+class SustainedEntry(Section):
+    """Long run after the timed launches, in a launch of its own.
+
+    Attributes:
+        seconds: How long, 10 at least.
+    """
+
+    seconds: Positive
+
+
 class ModelSection(Section):
     """Model. Further keys with plain values are allowed when a placeholder uses them.
 
@@ -298,6 +330,8 @@ class Test(Section):
             tolerance. One that differs is marked, and takes part in no ranking.
         energy: Measure the energy of each launch too, where the device can. The metric "power" implies it.
         generation: Tokens to generate, where the model is a language model.
+        arrival: When executions are asked for; absent, they follow each other back to back.
+        sustained: Execute for a long time too, so that the device becomes as warm as it gets.
         cpu_list: CPUs to pin to: a number, "0,2" or "4-7"; 0 or less as a number forbids pinning.
         MKL_NUM_THREADS: That variable; 0 or less leaves it unset.
         OMP_NUM_THREADS: That variable; 0 or less leaves it unset.
@@ -349,6 +383,8 @@ class Test(Section):
     same_work: bool | SameWorkEntry | None = None
     energy: bool = False
     generation: GenerationEntry | None = None
+    arrival: ArrivalEntry | None = None
+    sustained: SustainedEntry | None = None
     cpu_list: int | Name | None = Field(None, alias="cpu-list")
     mkl_num_threads: int | None = Field(None, alias="MKL_NUM_THREADS")
     omp_num_threads: int | None = Field(None, alias="OMP_NUM_THREADS")
