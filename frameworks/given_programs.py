@@ -100,6 +100,8 @@ def refuse_requests(benchmark: Benchmark, program: str) -> None:
         "phases of memory": benchmark.phases,
         "a cold start": benchmark.cold,
         "a time limit": benchmark.time_limit_s is not None,
+        "an arrival of executions": benchmark.arrival is not None,
+        "a long run": benchmark.long_run_s is not None,
     }
     for request, is_wanted in wanted.items():
         if is_wanted:

@@ -220,6 +220,7 @@ class Benchmark(Value):
         operators: Whether each operator is timed too, at a small cost.
         phases: Whether a launch reports the memory of each of its phases, and executes once.
         cold: Whether a launch loads the program from the disk instead of the page cache, and executes once.
+        long_run_s: Seconds for which a launch iterates, as the pass for `sustained` does; None ends by iterations.
         backend_options: Options of the framework and its backends by name, for example `precision`.
         data: Examples for which outputs are compared with those of the model's origin; None where none are given.
         scores: Meaning of each output; automatic for those beyond its end.
@@ -279,6 +280,7 @@ class Benchmark(Value):
     operators: bool = False
     phases: bool = False
     cold: bool = False
+    long_run_s: float | None = None
     backend_options: dict[str, Scalar] = {}
     data: DataRequest | None = None
     scores: tuple[Scores, ...] = ()

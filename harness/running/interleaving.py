@@ -133,14 +133,19 @@ def _side(launcher: Launcher) -> _Side | Note:
         return _launches_instead(f"{session.device.platform} devices run one program at a time")
     if not isinstance(framework, Interleavable):
         return _launches_instead(f"the runners of {framework.name} cannot be interleaved")
-    if benchmark.commands:
-        return _launches_instead(
-            "the benchmark has `commands` of its own", "leave them out: the framework knows its runner"
-        )
-    if benchmark.energy:
-        return _launches_instead("the energy of programs that run at the same time cannot be separated")
-    if benchmark.output_files:
-        return _launches_instead("the outputs are fetched after each launch", "compare without `output_files`")
+    obstacles = (
+        (
+            benchmark.commands,
+            "the benchmark has `commands` of its own",
+            "leave them out: the framework knows its runner",
+        ),
+        (benchmark.arrival, "executions arrive as the benchmark's `arrival` says, and turns would say it too", None),
+        (benchmark.energy, "the energy of programs that run at the same time cannot be separated", None),
+        (benchmark.output_files, "the outputs are fetched after each launch", "compare without `output_files`"),
+    )
+    for is_given, reason, hint in obstacles:
+        if is_given:
+            return _launches_instead(reason, hint)
     return _Side(launcher, session, framework)
 
 

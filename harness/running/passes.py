@@ -15,6 +15,7 @@ from harness.core.errors import BenchmarkFailed
 from harness.core.metric import ENERGY_METRICS, Observation
 from harness.core.note import Note
 from harness.core.result import Outcome
+from harness.core.scenario import SUSTAINED
 from harness.running.launch import with_remaining_time
 from harness.running.launcher import Launcher
 from harness.running.metered import lengthen
@@ -54,8 +55,9 @@ class PassFailed(BenchmarkFailed):
 
 
 def passes_of(benchmark: Benchmark) -> Sequence[Pass]:
-    """Return the passes of a benchmark, in the order of their launches: energy, which heats the device, comes last."""
-    return [item for item in _PASSES if item.kind in benchmark.kinds and _is_apart(item, benchmark)]
+    """Return the passes of a benchmark, in the order of their launches: those that heat the device come last."""
+    kinds = {*benchmark.kinds, *((_LONG_RUN,) if benchmark.sustained is not None else ())}
+    return [item for item in _PASSES if item.kind in kinds and _is_apart(item, benchmark)]
 
 
 def timed_benchmark(benchmark: Benchmark) -> Benchmark:
@@ -97,6 +99,14 @@ def run_passes(launcher: Launcher, policy: RetryPolicy) -> None:
             raise PassFailed(item.kind, "its launch reported no such figure", hint=_HINTS.get(item.kind))
 
 
+def note_unused_long_run(benchmark: Benchmark) -> tuple[Note, ...]:
+    """Return a note where a benchmark asks for a long run, and launches are paired or in rounds, which have none."""
+    if benchmark.sustained is None:
+        return ()
+    message = "not run for long: a device that is warm by one program would be compared with one that cools"
+    return (Note(code="sustained_left_out", message=message, hint="`harness run` of each of them does"),)
+
+
 def _skipped(kind: str, reason: str) -> Note:
     return Note(code="kind_skipped", message=f"`{kind}` was not measured: {reason}", hint=_HINTS.get(kind))
 
@@ -127,7 +137,22 @@ def _for_cold_load(benchmark: Benchmark) -> Benchmark:
     return _execute_once(benchmark, cold=True, operators=False)
 
 
+def _for_long_run(benchmark: Benchmark) -> Benchmark:
+    """Return the benchmark with its long run, which the limit on a launch does not include."""
+    seconds = 0.0 if benchmark.sustained is None else benchmark.sustained.seconds
+    update = {
+        "long_run_s": seconds,
+        "timeout_s": benchmark.timeout_s + seconds,
+        "time_limit_s": None,
+        "operators": False,
+    }
+    return benchmark.model_copy(update=update)
+
+
+_LONG_RUN: Final = "sustained"
+
 _HINTS: Final = {
+    _LONG_RUN: "measure with the harness's own runners, or leave out `sustained`",
     OPERATORS: "measure with a runner that has an event tracer (`harness doctor` says which do), or leave out the kind",
     POWER: "measure on a device that reports energy, or leave out the kind",
     MEMORY: "measure with the harness's own runners, which report it, or leave out the kind",
@@ -151,5 +176,10 @@ _PASSES: Final = (
         POWER,
         lambda benchmark: benchmark.model_copy(update={"energy": True}),
         lambda observation: observation.metric in ENERGY_METRICS,
+    ),
+    Pass(
+        _LONG_RUN,
+        _for_long_run,
+        lambda observation: observation.type == SUSTAINED,
     ),
 )

@@ -356,7 +356,7 @@ def _compute_digest(benchmark: Benchmark, overrides: frozenset[str]) -> str:
         *("id", "origin", "framework_origin", "digest", "meta", "log_output", "statistics", "direction", "variables"),
         *("timeout_s", "cooldown_s", "platform", "tags", "max_launches", "precision", "output_tolerance", "scores"),
         "same_work",  # which proves what is measured, and changes nothing of it
-        *("phases", "cold", "probes"),  # of passes
+        *("phases", "cold", "long_run_s", "probes"),  # of passes
         # Series from before there were such keys continue.
         *(
             name

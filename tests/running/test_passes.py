@@ -15,7 +15,9 @@ from harness.core.command import Command, Completed
 from harness.core.measurement import Job, Measurement
 from harness.core.protocols import Session
 from harness.core.result import Outcome, Result
+from harness.core.scenario import SustainedRequest
 from harness.running.measure import measure
+from harness.running.passes import note_unused_long_run
 from harness.testing.progress import RecordedProgress
 
 PROGRAM = """
@@ -28,6 +30,7 @@ while [ $# -gt 0 ]; do
     --operators) latency=200; [ -n "$NO_TRACER" ] || observe conv latency us 60;;
     --outputs) echo 1 2 3 > "$2"; shift;;
     --fail) exit 3;;
+    --sustained) [ -n "$NO_LONG_RUN" ] || observe SUSTAINED latency us 300; latency=300;;
   esac; shift
 done
 observe NET latency us $latency
@@ -50,6 +53,7 @@ class Composer(Generic):
         words += ["--operators"] if benchmark.operators else []
         words += ["--phases"] if benchmark.phases else []
         words += ["--cold"] if benchmark.cold else []
+        words += ["--sustained", f"{benchmark.long_run_s:g}"] if benchmark.long_run_s is not None else []
         words += ["--outputs", files[benchmark.output_files[0].key]] if benchmark.output_files else []
         words += ["--fail"] if benchmark.operators and "FAIL" in benchmark.env else []
         return Command(("sh", str(self._script), *words))
@@ -189,3 +193,38 @@ def test_a_pass_that_fails_makes_a_failure_and_leaves_the_latency(
     assert (result.reason or "").startswith(f"the pass for `{kind}` failed: ")
     assert words in (result.reason or "")
     assert samples(result, "NET latency") == (100.0, 100.0)
+
+
+def test_a_long_run_comes_last_in_a_launch_of_its_own_with_as_much_time(session: Session, tmp_path: Path) -> None:
+    sustained = SustainedRequest(seconds=600)
+    measured, result = run(session, tmp_path, "delay", "operators", sustained=sustained, timeout_s=50, time_limit_s=9)
+    assert result.outcome is Outcome.OK, result.reason
+    assert trace(measured) == [("50",), ("50",), ("50", "--operators"), ("50", "--sustained", "600")]
+    assert samples(result, "SUSTAINED latency") == (300.0,)
+    assert samples(result, "NET latency") == (100.0, 100.0)
+
+
+def test_a_long_run_without_figures_is_a_failure_and_leaves_the_latency(session: Session, tmp_path: Path) -> None:
+    sustained = SustainedRequest(seconds=10)
+    _, result = run(session, tmp_path, "delay", sustained=sustained, env={"NO_LONG_RUN": "1"})
+    assert result.outcome is Outcome.FAILED
+    assert "the pass for `sustained` failed: its launch reported no such figure" in (result.reason or "")
+    assert samples(result, "NET latency") == (100.0, 100.0)
+
+
+def test_a_comparison_says_that_it_has_no_long_run() -> None:
+    asking = Benchmark.model_validate(
+        {
+            "id": 0,
+            "model": Model(name="m", format="f"),
+            "identifier": "t",
+            "metric": "delay",
+            "framework": "composer",
+            "origin": Origin(file=Path("spec.json")),
+            "digest": "0",
+            "sustained": {"seconds": 20},
+        }
+    )
+    (note,) = note_unused_long_run(asking)
+    assert note.code == "sustained_left_out"
+    assert note_unused_long_run(asking.model_copy(update={"sustained": None})) == ()

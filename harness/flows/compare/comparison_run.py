@@ -28,6 +28,7 @@ from harness.running.interleaving import INTERLEAVINGS
 from harness.running.launcher import Launcher
 from harness.running.measure import outcome_of
 from harness.running.pairs import PairedLaunches
+from harness.running.passes import note_unused_long_run
 from harness.running.probing import note_unused_probes
 from harness.shell import Interrupted
 
@@ -209,6 +210,7 @@ class ComparisonRun:
                 *header.notes,
                 *self._journal.notes,
                 *note_unused_probes(self._subject.control.benchmark),
+                *note_unused_long_run(self._subject.control.benchmark),
                 *self._resumed_note(),
                 *operator_notes(self._operators, operators, conclusion.verdict, self._parameters),
                 *(() if self._failure else conclusion.notes),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.analysis.compare.ranking import RankingTest, Ratio, Relation, count_least_rounds
+from harness.core.benchmark import Benchmark
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 from harness.core.measurement import Job, Measurement, References
 from harness.core.note import Note
@@ -18,6 +19,7 @@ from harness.core.same_work import SameWork, SameWorkRequest
 from harness.flows.measure.same_work import describe_same_work, prove_same_work
 from harness.running.launcher import Launcher
 from harness.running.measure import measure, outcome_of
+from harness.running.passes import note_unused_long_run
 from harness.running.probing import note_unused_probes
 from harness.running.rounds import RoundedLaunches
 
@@ -221,7 +223,7 @@ class RankingRun:
         notes: tuple[Note, ...] = (
             *measurement.notes,
             *describe_same_work(proof),
-            *(note_unused_probes(job.benchmark) if rank.best is not None else ()),
+            *(_note_left_out(job.benchmark) if rank.best is not None else ()),
         )
         logs = (*measurement.logs, *self._logs.get(number, ()))
         return RankedMeasurement(job, replace(measurement, same_work=proof, notes=notes, logs=logs), rank)
@@ -239,3 +241,7 @@ def _end(launcher: Launcher) -> Measurement:
 def _describe(test: RankingTest, rounds: int) -> str:
     undecided = len(test.open_pairs())
     return f"{rounds} rounds, {undecided} pair{'' if undecided == 1 else 's'} undecided"
+
+
+def _note_left_out(benchmark: Benchmark) -> tuple[Note, ...]:
+    return (*note_unused_probes(benchmark), *note_unused_long_run(benchmark))
