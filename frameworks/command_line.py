@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from harness.core.benchmark import Benchmark
 from harness.core.command import Command
-from harness.core.errors import BenchmarkFailed
+from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported
+from harness.core.generation import PROMPT
 from harness.core.placeholders import PlaceholderProblem, substitute
 from harness.core.protocols import StagedExamples
 
 _DEFAULT_WARMUP = 10
 _DEFAULT_ITERATIONS = 50
+_DEFAULT_WARMUP_GENERATIONS = 1
+_DEFAULT_GENERATIONS = 5
 _FIRST_OUTPUT = "-0.bin"
 
 
@@ -46,6 +49,7 @@ def compose(
         # The rest of the limit may be zero, which would mean no limit.
         argv += ["--time-limit", f"{max(benchmark.time_limit_s, 0.001):.3f}"]
     argv += _threads(benchmark)
+    argv += _generation(benchmark, files)
     if benchmark.input_files:
         argv += ["--inputs", ",".join(files[file.key] for file in benchmark.input_files)]
     if benchmark.output_files:
@@ -99,6 +103,27 @@ def _threads(benchmark: Benchmark) -> tuple[str, ...]:
     return () if benchmark.threads is None else ("--threads", str(benchmark.threads))
 
 
+def _generation(benchmark: Benchmark, files: Mapping[str, str]) -> Iterator[str]:
+    request = benchmark.generation
+    if request is None:
+        return
+    if benchmark.operators:
+        raise BenchmarkUnsupported(
+            "operators are timed in single executions, and the test generates tokens", hint="leave out --operators"
+        )
+    yield from ("--generate", str(request.new_tokens), "--depth", str(request.depth))
+    if PROMPT in files:
+        yield from ("--prompt", files[PROMPT])
+    elif request.prompt is None:
+        yield from ("--prompt-tokens", str(request.prompt_tokens))
+    else:
+        raise BenchmarkUnsupported(
+            "the prompt is a text, and nothing here makes tokens of it", hint="give `prompt_tokens` instead of `prompt`"
+        )
+    if request.perplexity is not None:
+        yield from ("--perplexity", files[request.perplexity])
+
+
 def interleaved_command(command: Command) -> Command:
     """Return the command that starts a runner interleaved with another process."""
     return command.replace_argv((*command.argv, "--turns"))
@@ -106,11 +131,15 @@ def interleaved_command(command: Command) -> Command:
 
 def iterations_of(benchmark: Benchmark) -> int:
     """Return the timed iterations of a launch: the benchmark's, or our default."""
+    if benchmark.generation is not None and benchmark.iterations < 0:
+        return _DEFAULT_GENERATIONS
     return _DEFAULT_ITERATIONS if benchmark.iterations < 0 else benchmark.iterations
 
 
 def warmup_of(benchmark: Benchmark) -> int:
     """Return the warm-up iterations of a launch: the benchmark's, or our default."""
+    if benchmark.generation is not None and benchmark.warmup < 0:
+        return _DEFAULT_WARMUP_GENERATIONS
     return _DEFAULT_WARMUP if benchmark.warmup < 0 else benchmark.warmup
 
 

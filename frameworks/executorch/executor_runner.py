@@ -50,6 +50,10 @@ def compose(benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Com
         BenchmarkUnsupported: The runner of this commit lacks a flag that is needed.
         BenchmarkFailed: The specification has an error.
     """
+    if benchmark.generation is not None:
+        raise BenchmarkUnsupported(
+            "upstream's executor_runner cannot generate tokens", hint="measure with the runner of the harness"
+        )
     executions = command_line.warmup_of(benchmark) + command_line.iterations_of(benchmark)
     flags = {
         "model_path": files[command_line.model_key(benchmark)],

@@ -30,7 +30,7 @@ from harness.core.build import Build
 from harness.core.cached_files import CachedFile, ExportReport
 from harness.core.command import Command, Completed
 from harness.core.device import Device
-from harness.core.errors import EnvironmentProblem
+from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
 from harness.core.evaluation import LayerGaps
 from harness.core.examples import Stage, TensorInfo
 from harness.core.measurement import Job
@@ -45,7 +45,7 @@ class ExecuTorch:
 
     Implements `Framework`, `StepParser`, `Interleavable`, `Exporter`, `CalibratedExporting`, `RunnerSources`,
     `OptionReader`, `LayoutLinking`, `OperatorIdentification`, `PackageChecking`, `ReferenceMaking`, `LayerComparing`,
-    `ExampleRunning`, `BackendOptionChecking` and `Diagnosable` of `harness.core.protocols`.
+    `ExampleRunning`, `BackendOptionChecking`, `Generating` and `Diagnosable` of `harness.core.protocols`.
     """
 
     name = "executorch"
@@ -99,6 +99,16 @@ class ExecuTorch:
     def check_backend_options(self, benchmark: Benchmark) -> None:
         """Check the options that a benchmark names."""
         check_options(benchmark, self.name, openvino.OPTIONS)
+
+    def check_generation(self, benchmark: Benchmark) -> None:
+        """Refuse apps, whose benchmarks execute once per iteration, and prompts as text."""
+        if benchmark.app is not None:
+            raise BenchmarkUnsupported("the app cannot generate tokens", hint="leave out `app`, or `generation`")
+        if benchmark.generation is not None and benchmark.generation.prompt is not None:
+            raise BenchmarkUnsupported(
+                "the prompt is a text, and nothing here makes tokens of it",
+                hint="give `prompt_tokens` instead of `prompt`",
+            )
 
     def examples_per_launch(self, build: Build) -> int | None:
         """Return one for upstream's `executor_runner`; our runners take any number."""

@@ -73,5 +73,26 @@ this order. Then these lines are printed:
 
 An output that is no tensor, or whose type or shape differs between examples, is a failure.
 
+With `--generate N` an iteration is one generation from an empty context: `--depth` made-up tokens are processed without
+being timed, then the prompt, then N new tokens follow one by one, always the likeliest; no token ends it early. The
+prompt is `--prompt FILE`, raw little-endian int64 tokens, or `--prompt-tokens N` made-up ones: pseudo-random, the same
+in every runner (`made_up`). The program is one of ExecuTorch's exports of language models: its method takes tokens
+[1, S], S dynamic or 1, and the position of the first of them [1], int64 or int32, keeps what it computed of tokens
+before, and gives logits [1, V] or [1, S, V], float32, float16 or bfloat16. Its methods `get_max_context_len` or
+`get_max_seq_len`, `get_vocab_size` and `use_kv_cache` are read, where it has them. A prompt goes in as few executions
+as S allows. Instead of `NET latency` these lines are printed:
+
+* For each timed generation `{"generation": {"prompt_tokens": 128, "depth": 0, "prefill_ns": 7500000, "token_times_ns":
+  [7510000, 7930000], "tokens": [5, 77]}}`: times since the prompt was handed over, `prefill_ns` when its last execution
+  returned, a token is there when it was chosen; of `tokens` the first 4,096. At most 2^20 time stamps are kept: when
+  there are more, every second generation is dropped, and `RUN generations_thinned` tells that only every 2nd, 4th, ...
+  is there.
+* `LLM perplexity` with `--perplexity FILE`, the tokens of a text, computed after everything was timed: each token is
+  predicted from those before, in pieces as long as the context.
+* `RUN memory_after_prefill`, bytes, in the first warm-up generation.
+
+`NET cpu_time` and `RUN first_iteration` are of whole generations. `--outputs BASE` writes the new tokens of the last
+one to BASE-0.bin, raw int64.
+
 Failures are one sentence, the last line of standard error; the exit status is one of `failure.ExitStatus`.
 """

@@ -22,8 +22,14 @@ _NOT_WITH_EXAMPLES = (
     "--turns",
     "--phases",
     "--cold",
+    "--generate",
 )
 """Nothing is measured where examples are executed."""
+_NOT_WITH_GENERATION = ("--inputs", "--operators")
+"""A generation has inputs of its own, and many executions."""
+_OF_GENERATION = ("--prompt", "--prompt-tokens", "--depth", "--perplexity")
+_MOST_TOKENS = 1_000_000
+"""More than any context holds; time stamps of so many tokens are 8 MB."""
 _OF_FIRST_EXECUTION = ("--phases", "--cold")
 _NOT_WITH_FIRST_EXECUTION = ("--operators", "--turns")
 """The former report loading and the first execution alone."""
@@ -49,6 +55,11 @@ class Arguments:
         cold: Load the program from the disk instead of the page cache, and execute once.
         examples: Number of examples to execute once each; None measures instead.
         options: Options of the backend by name.
+        generate: Number of new tokens of each generation; None generates nothing.
+        prompt: File with the tokens of the prompt; None makes up a prompt.
+        prompt_tokens: Number of tokens of a made-up prompt.
+        depth: Number of made-up tokens in the context before the prompt.
+        perplexity: File with the tokens of a text whose perplexity is computed; None computes none.
     """
 
     model: Path
@@ -66,6 +77,11 @@ class Arguments:
     cold: bool = False
     examples: int | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    generate: int | None = None
+    prompt: Path | None = None
+    prompt_tokens: int = 0
+    depth: int = 0
+    perplexity: Path | None = None
 
 
 def parse_arguments(argv: Sequence[str]) -> Arguments:
@@ -81,6 +97,7 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         raise RunnerFailure(ExitStatus.USAGE, "the following arguments are required: --model")
     if values.examples is not None:
         _check_examples(argv, complete=bool(values.inputs and values.outputs))
+    _check_generation(argv, generates=values.generate is not None)
     _check_first_execution(argv)
     is_single = values.phases or values.cold
     return Arguments(
@@ -99,6 +116,11 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         cold=values.cold,
         examples=values.examples,
         options=_read_options(values.option),
+        generate=values.generate,
+        prompt=values.prompt,
+        prompt_tokens=values.prompt_tokens,
+        depth=values.depth,
+        perplexity=values.perplexity,
     )
 
 
@@ -120,6 +142,18 @@ def _check_examples(argv: Sequence[str], *, complete: bool) -> None:
             raise RunnerFailure(ExitStatus.USAGE, f"argument --examples: not allowed with {flag}")
     if not complete:
         raise RunnerFailure(ExitStatus.USAGE, "argument --examples: needs --inputs and --outputs")
+
+
+def _check_generation(argv: Sequence[str], *, generates: bool) -> None:
+    given = {word.partition("=")[0] for word in argv}
+    for flag in _OF_GENERATION:
+        if flag in given and not generates:
+            raise RunnerFailure(ExitStatus.USAGE, f"argument {flag}: needs --generate")
+    for flag in _NOT_WITH_GENERATION:
+        if flag in given and generates:
+            raise RunnerFailure(ExitStatus.USAGE, f"argument --generate: not allowed with {flag}")
+    if generates and ("--prompt" in given) == ("--prompt-tokens" in given):
+        raise RunnerFailure(ExitStatus.USAGE, "argument --generate: needs either --prompt or --prompt-tokens")
 
 
 def _check_first_execution(argv: Sequence[str]) -> None:
@@ -150,6 +184,11 @@ def _parser() -> _Parser:
     add("--operators", action="store_true", help="time each operator too")
     add("--phases", action="store_true", help="report the memory of each phase, and execute once")
     add("--cold", action="store_true", help="load the program from the disk, not the page cache, and execute once")
+    add("--generate", type=whole(1, _MOST_TOKENS), help="generate so many new tokens in each iteration")
+    add("--prompt", type=Path, help="file with the tokens of the prompt, raw int64")
+    add("--prompt-tokens", type=whole(1, _MOST_TOKENS), default=0, help="number of tokens of a made-up prompt instead")
+    add("--depth", type=whole(0, _MOST_TOKENS), default=0, help="tokens in the context before the prompt (default: 0)")
+    add("--perplexity", type=Path, help="file with the tokens of a text whose perplexity is computed at the end")
     add("--option", action="append", default=[], metavar="NAME=VALUE", help="option of the backend; repeatable")
     add("--turns", action="store_true", help="iterate when standard input says so, instead of --iter times")
     return parser

@@ -189,3 +189,48 @@ class TimesOperators(Protocol):
         Raises:
             RunnerFailure: They cannot be read.
         """
+
+
+class LanguageModel(Protocol):
+    """Model that predicts the next token, and keeps what it computed of tokens before.
+
+    Attributes:
+        vocabulary: Tokens have numbers from 0 to below this.
+        context: Number of tokens that the context holds; None where the model does not tell.
+        most: Largest number of tokens of one execution.
+        gives_each_row: Whether an execution gives logits of each of its tokens, not only of the last.
+    """
+
+    vocabulary: int
+    context: int | None
+    most: int
+    gives_each_row: bool
+
+    def execute(self, tokens: Sequence[int], position: int) -> None:
+        """Process tokens, at most `most`, from a position on. May raise what the runtime raises.
+
+        Raises:
+            RunnerFailure: The model gives other logits than it promised.
+        """
+
+    def choose_likeliest(self) -> int:
+        """Return the token that is likeliest to come next; of several the first.
+
+        Raises:
+            RunnerFailure: Logits are not numbers.
+        """
+
+    def log_probabilities(self, tokens: Sequence[int]) -> Sequence[float]:
+        """Return the natural logarithm of the probability of each token, by the last rows of logits."""
+
+
+@runtime_checkable
+class Generates(Protocol):
+    """A loaded model that may be a language model."""
+
+    def language_model(self) -> LanguageModel:
+        """Return it as one.
+
+        Raises:
+            RunnerFailure: It is none.
+        """

@@ -36,6 +36,7 @@ class Run:
         cold: Loading from the disk, where that was asked for.
         phases: Memory of each phase, where that was asked for.
         planned: Bytes that the runtime plans, by metric, where that was asked for.
+        generation: Lines of generations instead of latencies, where that was asked for.
     """
 
     threads: int | None
@@ -49,31 +50,31 @@ class Run:
     cold: ColdLoad | None
     phases: Phases | None
     planned: Mapping[str, int]
+    generation: Sequence[str] | None = None
 
 
 def observer_lines(result: Run) -> Iterator[str]:
     """Yield what is printed of a measurement."""
     measurement = result.measurement
-    for value in measurement.wall_ns:
-        yield _number("NET", "latency", "ns", value)
-    for value in measurement.cpu_ns:
-        yield _number("NET", "cpu_time", "ns", value)
+    latencies = (number_line("NET", "latency", "ns", value) for value in measurement.wall_ns)
+    yield from latencies if result.generation is None else result.generation
+    yield from (number_line("NET", "cpu_time", "ns", value) for value in measurement.cpu_ns)
     if result.cold is not None:
         yield from _cold_lines(result.cold, result)
     else:
-        yield _number("RUN", "load_time", "ns", result.load_time_ns)
-        yield _number("RUN", "first_iteration", "ns", measurement.first_iteration_ns)
+        yield number_line("RUN", "load_time", "ns", result.load_time_ns)
+        yield number_line("RUN", "first_iteration", "ns", measurement.first_iteration_ns)
     for metric, size in result.memory.items():
         if size is not None:
-            yield _number("RUN", metric, "bytes", size)
+            yield number_line("RUN", metric, "bytes", size)
     if result.phases is not None:
         yield from _phase_lines(result.phases, result.planned)
     if result.threads is not None:
-        yield _number("RUN", "threads", "", result.threads)
+        yield number_line("RUN", "threads", "", result.threads)
     if result.threads_observed is not None:
-        yield _number("RUN", "threads_observed", "", result.threads_observed)
-    yield _number("RUN", "warmup_done", "", measurement.warmup_done)
-    yield _number("RUN", "iterations_done", "", len(measurement.wall_ns))
+        yield number_line("RUN", "threads_observed", "", result.threads_observed)
+    yield number_line("RUN", "warmup_done", "", measurement.warmup_done)
+    yield number_line("RUN", "iterations_done", "", len(measurement.wall_ns))
     yield from _describe(result.texts)
     if measurement.stopped_by_time_limit:
         yield _text("stopped_early", "time_limit")
@@ -93,30 +94,30 @@ def example_lines(
     for index, description in enumerate(descriptions):
         yield _text(f"output_{index}", description)
     if peak is not None:
-        yield _number("RUN", "peak_memory", "bytes", peak)
-    yield _number("RUN", "examples_done", "", count)
+        yield number_line("RUN", "peak_memory", "bytes", peak)
+    yield number_line("RUN", "examples_done", "", count)
     if threads is not None:
-        yield _number("RUN", "threads", "", threads)
+        yield number_line("RUN", "threads", "", threads)
     yield from _describe(texts)
 
 
 def _describe(texts: Mapping[str, str | int]) -> Iterator[str]:
     for name, text in texts.items():
-        yield _text(name, text) if isinstance(text, str) else _number("RUN", name, "", text)
+        yield _text(name, text) if isinstance(text, str) else number_line("RUN", name, "", text)
 
 
 def _cold_lines(cold: ColdLoad, result: Run) -> Iterator[str]:
     if cold.unavailable is not None:
         yield _text("cold_load_unavailable", cold.unavailable)
         return
-    yield _number("RUN", "cold_load_time", "ns", result.load_time_ns)
-    yield _number("RUN", "cold_program_load_time", "ns", cold.program_load_time_ns)
-    yield _number("RUN", "cold_first_iteration", "ns", result.measurement.first_iteration_ns)
+    yield number_line("RUN", "cold_load_time", "ns", result.load_time_ns)
+    yield number_line("RUN", "cold_program_load_time", "ns", cold.program_load_time_ns)
+    yield number_line("RUN", "cold_first_iteration", "ns", result.measurement.first_iteration_ns)
 
 
 def _phase_lines(phases: Phases, planned: Mapping[str, int]) -> Iterator[str]:
     for metric, size in {**phases.metrics, **planned}.items():
-        yield _number("RUN", metric, "bytes", size)
+        yield number_line("RUN", metric, "bytes", size)
     if not phases.has_peaks:
         yield _text("peak_memory_unavailable", "this system does not let a process reset its peak between phases")
 
@@ -131,11 +132,12 @@ def _operator_lines(operators: Sequence[OperatorTimes] | None) -> Iterator[str]:
         seen[operator.name] += 1
         kind = f"{operator.name} #{seen[operator.name]}"
         for sample in operator.samples_us:
-            yield _number(kind, "latency", "us", sample)
+            yield number_line(kind, "latency", "us", sample)
     yield _text("operator_places", " ".join(operator.place for operator in operators))
 
 
-def _number(kind: str, metric: str, unit: str, value: float) -> str:
+def number_line(kind: str, metric: str, unit: str, value: float) -> str:
+    """Return the line of one number."""
     return "PyTorchObserver " + json.dumps({"type": kind, "metric": metric, "unit": unit, "value": str(value)})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from frameworks.python_runner.arguments import Arguments
 from frameworks.python_runner.engine import LoadedModel
@@ -35,8 +36,22 @@ class RunnerTimes:
         self.cpu_ns.append(cpu_ns)
 
 
-class Loop:
-    """Repeated execution of a model with fresh inputs.
+class Work(Protocol):
+    """What an iteration does."""
+
+    def prepare(self) -> None:
+        """Get ready for the next iteration. Not timed."""
+
+    def iterate(self, *, timed: bool) -> tuple[int, int]:
+        """Iterate once, and return wall and CPU nanoseconds.
+
+        Args:
+            timed: Whether they are kept.
+        """
+
+
+class Execution:
+    """Executes a model with fresh inputs.
 
     Args:
         model: The model.
@@ -52,11 +67,14 @@ class Loop:
         model.set_inputs(inputs)
         self._fresh = True
 
-    def execute_once(self) -> tuple[int, int]:
-        """Execute once and return wall and CPU nanoseconds."""
+    def prepare(self) -> None:
+        """Set the inputs again where executing may have overwritten them."""
         if self._overwritten and not self._fresh:
             self._model.set_inputs(self._inputs)
         self._fresh = False
+
+    def iterate(self, *, timed: bool = True) -> tuple[int, int]:  # noqa: ARG002 - the protocol's
+        """Execute once and return wall and CPU nanoseconds."""
         execute, wall_clock, cpu_clock = self._model.execute, time.perf_counter_ns, self._cpu_clock
         cpu_begin = cpu_clock()
         begin = wall_clock()
@@ -67,12 +85,12 @@ class Loop:
 
 
 def measure(
-    loop: Loop, arguments: Arguments, turns: Iterable[int] | None = None, *, warmed: Callable[[], None] = lambda: None
+    work: Work, arguments: Arguments, turns: Iterable[int] | None = None, *, warmed: Callable[[], None] = lambda: None
 ) -> RunnerTimes:
     """Warm up, then measure, within the time limit (see the package's text).
 
     Args:
-        loop: The loop over the model.
+        work: What each iteration does.
         arguments: Numbers of iterations, and the time limit.
         turns: Iterations of each turn, instead of `--iter` within the time limit.
         warmed: Called between warm-up and measurement.
@@ -83,19 +101,23 @@ def measure(
     def is_over(share: float) -> bool:
         return arguments.time_limit_s > 0 and time.perf_counter() - start >= share * arguments.time_limit_s
 
+    def iterate(*, timed: bool) -> tuple[int, int]:
+        work.prepare()
+        return work.iterate(timed=timed)
+
     while measurement.warmup_done < arguments.warmup and (measurement.warmup_done == 0 or not is_over(0.25)):
-        wall_ns, _ = loop.execute_once()
+        wall_ns, _ = iterate(timed=False)
         measurement.first_iteration_ns = measurement.first_iteration_ns or wall_ns
         measurement.warmup_done += 1
     warmed()
     if turns is not None:
         for count in turns:
             for _ in range(count):
-                measurement.add(*loop.execute_once())
+                measurement.add(*iterate(timed=True))
         return measurement
     while len(measurement.wall_ns) < arguments.iterations:
         if len(measurement.wall_ns) >= arguments.min_iterations and is_over(1.0):
             measurement.stopped_by_time_limit = True
             break
-        measurement.add(*loop.execute_once())
+        measurement.add(*iterate(timed=True))
     return measurement

@@ -7,13 +7,14 @@ import gc
 import io
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from frameworks.python_runner.arguments import Arguments, parse_arguments
 from frameworks.python_runner.engine import (
     Engine,
+    Generates,
     HasOwnErrors,
     ImportsRuntime,
     LoadedModel,
@@ -23,9 +24,10 @@ from frameworks.python_runner.engine import (
 )
 from frameworks.python_runner.examples import run_examples
 from frameworks.python_runner.failure import ExitStatus, RunnerFailure
+from frameworks.python_runner.generation import Generation
 from frameworks.python_runner.lines import ColdLoad, Run, example_lines, observer_lines
 from frameworks.python_runner.machine import memory_bytes
-from frameworks.python_runner.measure import Loop, measure
+from frameworks.python_runner.measure import Execution, measure
 from frameworks.python_runner.page_cache import drop_from_page_cache
 from frameworks.python_runner.phases import Phases
 from frameworks.python_runner.tensors import check_file, read_inputs
@@ -91,20 +93,24 @@ class Runner:
         after = memory_bytes("VmRSS")
         phases.end("method_load", "load")
 
-        inputs = read_inputs(model.inputs, arguments.inputs)
         # With one thread that is ours everything happens on it; else the work of the whole process counts.
         cpu_clock = time.thread_time_ns if model.threads == 1 and model.runs_on_caller else time.process_time_ns
+        generation = self._make_generation(model, cpu_clock)
+        work = generation or Execution(model, read_inputs(model.inputs, arguments.inputs), cpu_clock)
         gc.collect()
         gc.disable()  # a collection would disturb an iteration
         threads = ThreadObserver()
         with self._explaining("the program failed while it was executed"):
             turns = read_turns(sys.stdin, sys.stdout) if arguments.turns else None
-            measurement = measure(Loop(model, inputs, cpu_clock), arguments, turns, warmed=threads.begin)
+            measurement = measure(work, arguments, turns, warmed=threads.begin)
             threads_observed = threads.count()
         last_peak = memory_bytes("VmHWM")
         phases.end("first_execution", "first_execution")
         peak = phases.whole_peak(last_peak)
-        if arguments.outputs:
+        if generation is not None:
+            with self._explaining("the program failed while the perplexity was computed"):
+                generation.finish()
+        elif arguments.outputs:
             write_outputs(model.outputs(), arguments.outputs)
         operators = None
         if arguments.operators and isinstance(model, TimesOperators):
@@ -121,7 +127,17 @@ class Runner:
             cold=ColdLoad(unavailable, self._program_loaded - begin) if arguments.cold else None,
             phases=phases if arguments.phases else None,
             planned=model.memory() if arguments.phases else {},
+            generation=None if generation is None else tuple(generation.lines()),
         )
+
+    def _make_generation(self, model: LoadedModel, cpu_clock: Callable[[], int]) -> Generation | None:
+        if self._arguments.generate is None:
+            return None
+        if not isinstance(model, Generates):
+            sentence = "argument --generate: this runtime cannot generate; ExecuTorch's runners can"
+            raise RunnerFailure(ExitStatus.USAGE, sentence)
+        with self._explaining("the program cannot generate"):
+            return Generation(model.language_model(), self._arguments, cpu_clock)
 
     def _load(self, phases: Phases) -> LoadedModel:
         check_file(self._arguments.model, ExitStatus.NOT_LOADED)

@@ -18,6 +18,9 @@ MOST_TOKENS: Final = 1_000_000
 TOKENIZER: Final = "files.tokenizer"
 """Key of the file that makes tokens of a text, beside the model."""
 
+PROMPT: Final = "generation.prompt"
+"""Key of the file with the tokens of a prompt that is a text: raw little-endian int64."""
+
 Count = Annotated[int, Field(ge=0)]
 
 

@@ -20,7 +20,7 @@ from tempfile import mkdtemp
 import numpy as np
 
 from frameworks.python_runner.engine import ImportsRuntime, LoadRequest
-from frameworks.python_runner.measure import Loop
+from frameworks.python_runner.measure import Execution
 from frameworks.telemetry import block_telemetry
 
 Execute = Callable[[], object]
@@ -95,11 +95,14 @@ def time_beside(framework: str, model: str, iterations: int) -> tuple[float, flo
     if isinstance(engine, ImportsRuntime):
         engine.import_runtime(request)
     loaded = engine.load(request)
-    loop = Loop(loaded, [np.ones(each.shape, each.dtype).tobytes() for each in loaded.inputs], time.process_time_ns)
+    loop = Execution(
+        loaded, [np.ones(each.shape, each.dtype).tobytes() for each in loaded.inputs], time.process_time_ns
+    )
     execute = LOADERS[framework](unpacked(model))
 
     def time_ours() -> int:
-        return loop.execute_once()[0]
+        loop.prepare()
+        return loop.iterate()[0]
 
     def time_bare() -> int:
         begin = time.perf_counter_ns()

@@ -15,6 +15,9 @@ const char* const kUsage =
     "              [--phases] [--cold] [--etdump FILE] [--openvino-precision f32|bf16|f16]\n"
     "       runner --model PATH --examples N --inputs FILE,... --outputs BASE [--method NAME] [--threads N]\n"
     "              [--openvino-precision f32|bf16|f16]\n"
+    "       runner --model PATH --generate N (--prompt FILE | --prompt-tokens N) [--depth N] [--perplexity FILE]\n"
+    "              [--method NAME] [--threads N] [--warmup N] [--iter N] [--min-iter N] [--time-limit SECONDS]\n"
+    "              [--outputs BASE] [--turns] [--phases] [--cold]\n"
     "\n"
     "Measures one ExecuTorch program, or executes it once for each example, and prints observer lines.\n"
     "python/arguments.py explains every flag.\n";
@@ -23,9 +26,17 @@ namespace {
 
 constexpr int64_t kMostThreads = 1024;
 
+// More than any context holds; time stamps of so many tokens are 8 MB.
+constexpr int64_t kMostTokens = 1000000;
+
 // Nothing is measured where examples are executed.
 const char* const kNotWithExamples[] = {
-    "--warmup", "--iter", "--min-iter", "--time-limit", "--operators", "--turns", "--phases", "--cold", "--etdump"};
+    "--warmup", "--iter", "--min-iter", "--time-limit", "--operators", "--turns", "--phases", "--cold", "--etdump",
+    "--generate"};
+
+// A generation has inputs of its own, and many executions.
+const char* const kNotWithGeneration[] = {"--inputs", "--operators", "--etdump"};
+const char* const kOfGeneration[] = {"--prompt", "--prompt-tokens", "--depth", "--perplexity"};
 
 // These are figures of loading and of the first execution.
 const char* const kOfFirstExecution[] = {"--phases", "--cold"};
@@ -94,6 +105,12 @@ const std::map<std::string, Setter>& setters() {
       {"--openvino-precision",
        [](Arguments& a, auto& flag, auto& text) { a.openvino_precision = openvino_precision(flag, text); }},
       {"--examples", [](Arguments& a, auto& flag, auto& text) { a.examples = whole(flag, text, 1, kLargest); }},
+      {"--generate", [](Arguments& a, auto& flag, auto& text) { a.generate = whole(flag, text, 1, kMostTokens); }},
+      {"--prompt", [](Arguments& a, auto&, auto& text) { a.prompt = text; }},
+      {"--prompt-tokens",
+       [](Arguments& a, auto& flag, auto& text) { a.prompt_tokens = whole(flag, text, 1, kMostTokens); }},
+      {"--depth", [](Arguments& a, auto& flag, auto& text) { a.depth = whole(flag, text, 0, kMostTokens); }},
+      {"--perplexity", [](Arguments& a, auto&, auto& text) { a.perplexity = text; }},
       {"--etdump", [](Arguments& a, auto&, auto& text) { a.etdump = text; }},
   };
   return table;
@@ -120,6 +137,25 @@ void check_examples(const Arguments& arguments, const std::set<std::string>& giv
   }
   if (arguments.inputs.empty() || arguments.outputs.empty()) {
     throw Failure(ExitStatus::kUsage, "argument --examples: needs --inputs and --outputs");
+  }
+}
+
+void check_generation(const Arguments& arguments, const std::set<std::string>& given) {
+  if (!arguments.generate) {
+    for (const char* const flag : kOfGeneration) {
+      if (given.count(flag) != 0) {
+        throw Failure(ExitStatus::kUsage, std::string("argument ") + flag + ": needs --generate");
+      }
+    }
+    return;
+  }
+  for (const char* const flag : kNotWithGeneration) {
+    if (given.count(flag) != 0) {
+      throw Failure(ExitStatus::kUsage, std::string("argument --generate: not allowed with ") + flag);
+    }
+  }
+  if ((given.count("--prompt") != 0) == (given.count("--prompt-tokens") != 0)) {
+    throw Failure(ExitStatus::kUsage, "argument --generate: needs either --prompt or --prompt-tokens");
   }
 }
 
@@ -187,6 +223,7 @@ Arguments parse_arguments(int argc, const char* const* argv) {
     throw Failure(ExitStatus::kUsage, "the following arguments are required: --model");
   }
   check_examples(arguments, given);
+  check_generation(arguments, given);
   limit_to_first_execution(arguments, given);
   return arguments;
 }

@@ -28,6 +28,11 @@ struct Arguments {
   bool operators = false; // time each operator too
   std::string openvino_precision; // empty: OpenVINO's own choice
   std::string etdump; // empty: none is written
+  std::optional<int64_t> generate; // new tokens of each generation; absent: nothing is generated
+  std::string prompt; // file with tokens; empty: a made-up prompt
+  int64_t prompt_tokens = 0; // of a made-up prompt
+  int64_t depth = 0; // tokens in the context before the prompt
+  std::string perplexity; // file with tokens; empty: none is computed
   bool help = false;
 };
 

@@ -45,19 +45,16 @@ class Deadline final {
   int64_t end_ns_;
 };
 
-// Repeated execution with fresh inputs.
+// Repeated work.
 class Loop final {
  public:
-  Loop(Method& method, Inputs& inputs, clockid_t cpu_clock, OperatorTimes* operators, Measurement& found)
-      : method_(method), inputs_(inputs), cpu_clock_(cpu_clock), operators_(operators), found_(found) {
-    inputs_.set_all();
-  }
+  Loop(Work& work, Measurement& found) : work_(work), found_(found) {}
 
   void warm_up(int64_t most, const Deadline& warm) {
-    while (executions_ < most && (executions_ == 0 || !warm.is_over())) {
+    while (iterations_ < most && (iterations_ == 0 || !warm.is_over())) {
       next(false);
     }
-    found_.warmup_done = executions_;
+    found_.warmup_done = iterations_;
   }
 
   void iterate() {
@@ -66,28 +63,17 @@ class Loop final {
 
  private:
   Sample next(bool timed) {
-    if (executions_ > 0) {
-      inputs_.refresh();
-    }
-    if (operators_ != nullptr) {
-      operators_->begin_iteration();
-    }
-    const Sample sample = execute(method_, cpu_clock_);
-    if (operators_ != nullptr) {
-      operators_->end_iteration(timed);
-    }
-    if (executions_++ == 0) {
+    work_.prepare();
+    const Sample sample = work_.iterate(timed);
+    if (iterations_++ == 0) {
       found_.first_iteration_ns = sample.wall_ns;
     }
     return sample;
   }
 
-  Method& method_;
-  Inputs& inputs_;
-  clockid_t cpu_clock_;
-  OperatorTimes* operators_;
+  Work& work_;
   Measurement& found_;
-  int64_t executions_ = 0;
+  int64_t iterations_ = 0;
 };
 
 void iterate_within_limit(Loop& loop, const Arguments& arguments, const Deadline& over, Measurement& found) {
@@ -111,15 +97,28 @@ void iterate_in_turns(Loop& loop) {
 
 } // namespace
 
-Measurement measure(
-    Method& method,
-    Inputs& inputs,
-    const Arguments& arguments,
-    clockid_t cpu_clock,
-    OperatorTimes* operators) {
+void Execution::prepare() {
+  if (!is_fresh_) {
+    inputs_.refresh();
+  }
+  is_fresh_ = false;
+}
+
+Sample Execution::iterate(bool timed) {
+  if (operators_ != nullptr) {
+    operators_->begin_iteration();
+  }
+  const Sample sample = execute(method_, cpu_clock_);
+  if (operators_ != nullptr) {
+    operators_->end_iteration(timed);
+  }
+  return sample;
+}
+
+Measurement measure(Work& work, const Arguments& arguments) {
   Measurement found;
   found.samples.reserve(static_cast<size_t>(std::min(arguments.iterations, kReserved)));
-  Loop loop(method, inputs, cpu_clock, operators, found);
+  Loop loop(work, found);
   const int64_t start = now_ns(CLOCK_MONOTONIC);
   loop.warm_up(arguments.warmup, Deadline(start, arguments.time_limit_s, 0.25));
   if (arguments.turns) {

@@ -26,16 +26,42 @@ struct Measurement {
   bool stopped_by_time_limit = false; // before all requested iterations
 };
 
+// What an iteration does.
+class Work {
+ public:
+  virtual ~Work() = default;
+
+  // Gets ready for the next iteration. Not timed.
+  virtual void prepare() {}
+
+  // Iterates once. `timed`: whether the sample is kept. Throws Failure(kNotExecuted) or Failure(kOutOfMemory).
+  virtual Sample iterate(bool timed) = 0;
+};
+
+// Executes a method with fresh inputs.
+class Execution final : public Work {
+ public:
+  // `operators` is the tracer that the method was loaded with, or null.
+  Execution(executorch::runtime::Method& method, Inputs& inputs, clockid_t cpu_clock, OperatorTimes* operators)
+      : method_(method), inputs_(inputs), cpu_clock_(cpu_clock), operators_(operators) {
+    inputs_.set_all();
+  }
+
+  void prepare() override;
+  Sample iterate(bool timed) override;
+
+ private:
+  executorch::runtime::Method& method_;
+  Inputs& inputs_;
+  clockid_t cpu_clock_;
+  OperatorTimes* operators_;
+  bool is_fresh_ = true;
+};
+
 // Warms up, then measures. The time limit covers both: warm-up ends after a quarter of it (but not before one
-// execution, if any was requested); iterations end when it is over and the minimum number of them was made.
+// iteration, if any was requested); iterations end when it is over and the minimum number of them was made.
 // With turns it covers only the warm-up: the other process decides when to stop.
-// `operators` is the tracer that the method was loaded with, or null.
 // Throws Failure(kNotExecuted) or Failure(kOutOfMemory); with turns also Failure(kUsage).
-Measurement measure(
-    executorch::runtime::Method& method,
-    Inputs& inputs,
-    const Arguments& arguments,
-    clockid_t cpu_clock,
-    OperatorTimes* operators);
+Measurement measure(Work& work, const Arguments& arguments);
 
 } // namespace runner

@@ -24,6 +24,16 @@ using executorch::runtime::Span;
 using executorch::runtime::Tag;
 using executorch::runtime::TensorInfo;
 
+bool has_method(const Program& program, const std::string& name) {
+  for (size_t i = 0; i < program.num_methods(); ++i) {
+    const auto method = program.get_method_name(i);
+    if (method.ok() && name == method.get()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void check_method(const Program& program, const std::string& name) {
   std::string others;
   for (size_t i = 0; i < program.num_methods(); ++i) {
@@ -229,6 +239,48 @@ void LoadedMethod::give_outputs_memory() {
       throw explain(ExitStatus::kNotLoaded, "output " + std::to_string(i) + " takes no memory", error);
     }
   }
+}
+
+std::optional<int64_t> LoadedMethod::constant(const std::string& method) {
+  if (!has_method(*program_, method)) {
+    return std::nullopt;
+  }
+  const auto fail = [&](Error error) {
+    return explain(ExitStatus::kNotLoaded, "method " + method + " cannot be read", error);
+  };
+  const auto meta = program_->method_meta(method.c_str());
+  if (!meta.ok()) {
+    throw fail(meta.error());
+  }
+  std::vector<std::unique_ptr<uint8_t[]>> buffers;
+  std::vector<Span<uint8_t>> planned;
+  for (size_t i = 0; i < meta->num_memory_planned_buffers(); ++i) {
+    const auto size = meta->memory_planned_buffer_size(i);
+    if (!size.ok()) {
+      throw fail(size.error());
+    }
+    buffers.push_back(std::make_unique<uint8_t[]>(static_cast<size_t>(size.get())));
+    planned.push_back({buffers.back().get(), static_cast<size_t>(size.get())});
+  }
+  executorch::extension::MallocMemoryAllocator own;
+  executorch::extension::MallocMemoryAllocator temporary;
+  executorch::runtime::HierarchicalAllocator hierarchy({planned.data(), planned.size()});
+  executorch::runtime::MemoryManager memory(&own, &hierarchy, &temporary);
+  auto loaded = program_->load_method(method.c_str(), &memory);
+  if (!loaded.ok()) {
+    throw fail(loaded.error());
+  }
+  if (loaded->inputs_size() != 0 || loaded->outputs_size() == 0) {
+    return std::nullopt;
+  }
+  if (const Error error = loaded->execute(); error != Error::Ok) {
+    throw fail(error);
+  }
+  const EValue& value = loaded->get_output(0);
+  if (value.isBool()) {
+    return value.toBool() ? 1 : 0;
+  }
+  return value.isInt() ? std::optional<int64_t>(value.toInt()) : std::nullopt;
 }
 
 Inputs::Inputs(Method& method, const std::vector<std::string>& files) : method_(method) {

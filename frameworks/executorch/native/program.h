@@ -41,6 +41,10 @@ class LoadedMethod final {
     return planned_bytes_;
   }
 
+  // The number that another method of the program has, such as `get_max_seq_len`; absent where there is no such method,
+  // or it gives no number. Throws Failure(kNotLoaded) where it cannot be executed.
+  std::optional<int64_t> constant(const std::string& method);
+
  private:
   void map(const std::string& file);
   void plan_memory(const executorch::runtime::MethodMeta& meta);

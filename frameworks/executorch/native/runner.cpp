@@ -15,6 +15,7 @@
 #include "etdump.h"
 #include "examples.h"
 #include "failure.h"
+#include "generate.h"
 #include "machine.h"
 #include "measure.h"
 #include "openvino.h"
@@ -50,9 +51,14 @@ void print_text(const char* metric, const char* text) {
       text);
 }
 
-void print_samples(const Measurement& measurement) {
-  for (const Sample& sample : measurement.samples) {
-    print_number("NET", "latency", "ns", sample.wall_ns);
+// Of a generation the time stamps of its tokens are printed instead of its latency.
+void print_samples(const Measurement& measurement, const std::optional<Generation>& generation) {
+  if (generation) {
+    generation->print();
+  } else {
+    for (const Sample& sample : measurement.samples) {
+      print_number("NET", "latency", "ns", sample.wall_ns);
+    }
   }
   for (const Sample& sample : measurement.samples) {
     print_number("NET", "cpu_time", "ns", sample.cpu_ns);
@@ -207,22 +213,33 @@ void run(const Arguments& arguments, const PrintMore& print_more) {
   const Memory after = memory();
   phases.end("method_load", "load");
 
-  Inputs inputs(loaded.method(), arguments.inputs);
   const auto& openvino = openvino_models();
   // With one thread everything happens on ours; with more, the work of the whole pool counts. OpenVINO has its own pool.
   const clockid_t cpu_clock = threads == 1 && openvino.empty() ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID;
-  const Measurement measurement = measure(loaded.method(), inputs, arguments, cpu_clock, operators);
+  std::optional<Inputs> inputs;
+  std::optional<Execution> execution;
+  std::optional<Generation> generation;
+  if (arguments.generate) {
+    generation.emplace(loaded, arguments, cpu_clock);
+  } else {
+    inputs.emplace(loaded.method(), arguments.inputs);
+    execution.emplace(loaded.method(), *inputs, cpu_clock, operators);
+  }
+  Work& work = generation ? static_cast<Work&>(*generation) : *execution;
+  const Measurement measurement = measure(work, arguments);
   const Memory finally = memory();
   phases.end("first_execution", "first_execution");
   const std::optional<int64_t> peak = phases.whole_peak(finally.peak_bytes);
-  if (!arguments.outputs.empty()) {
+  if (generation) {
+    generation->finish();
+  } else if (!arguments.outputs.empty()) {
     write_outputs(loaded.method(), arguments.outputs);
   }
   if (!arguments.etdump.empty()) {
     write_etdump(arguments);
   }
 
-  print_samples(measurement);
+  print_samples(measurement, generation);
   if (arguments.cold) {
     print_cold(pages, {program_loaded - begin, end - begin, measurement.first_iteration_ns});
   } else {

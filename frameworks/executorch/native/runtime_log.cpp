@@ -69,6 +69,14 @@ void (*before_giving_up)(int status) = nullptr;
   _exit(static_cast<int>(ExitStatus::kNotExecuted));
 }
 
+// Operators of language models are in no C++ library of the released package.
+std::string remedy(const std::string& operators) {
+  return operators.find("llama::") == std::string::npos
+      ? ""
+      : ": the Python runner has them on hosts (--runner python), and a program exported without custom operators "
+        "needs none";
+}
+
 bool is_lack_of_memory(Error error) {
   return error == Error::MemoryAllocationFailed || error == Error::DelegateMemoryAllocationFailed;
 }
@@ -92,7 +100,7 @@ Failure explain(ExitStatus status, const std::string& what, Error error) {
     return Failure(
         status,
         "the program needs operator" + std::string(many ? "s " : " ") + said.missing_operators +
-            ", which this runtime does not have");
+            ", which this runtime does not have" + remedy(said.missing_operators));
   }
   const std::string detail = said.last.empty() ? executorch::runtime::to_string(error) : said.last;
   if (is_lack_of_memory(error)) {

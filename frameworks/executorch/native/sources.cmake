@@ -4,6 +4,8 @@ set(
   arguments.cpp
   etdump.cpp
   examples.cpp
+  generate.cpp
+  language_model.cpp
   machine.cpp
   measure.cpp
   openvino.cpp

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from frameworks.executorch.openvino_releases import REMEDY, find_library_problem
 from frameworks.executorch.python.extension import Method, Program, Runtime, load_runtime, set_threads
 from frameworks.executorch.python.failures import explain, explain_failures
+from frameworks.executorch.python.language_model import ProgramLanguageModel
 from frameworks.executorch.python.program_file import DTYPES, read_signature
 from frameworks.python_runner.engine import LoadRequest, Output, Tensor
 from frameworks.python_runner.failure import ExitStatus, RunnerFailure
@@ -81,6 +82,13 @@ class ExecuTorchProgram:
         planned = read_signature(self._request.model, self._request.method).planned_bytes
         parts = {f"planned_memory_{index}": size for index, size in enumerate(planned)} if len(planned) > 1 else {}
         return {"planned_memory": sum(planned), **parts}
+
+    def language_model(self) -> ProgramLanguageModel:
+        """Return the program as one that predicts tokens."""
+        if self._program is None:
+            raise RunnerFailure(ExitStatus.NOT_EXECUTED, "the program was deleted")
+        signature = read_signature(self._request.model, self._request.method)
+        return ProgramLanguageModel(self._program, lambda: self._own_method, signature)
 
     @property
     def _own_method(self) -> Method:

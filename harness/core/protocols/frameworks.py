@@ -155,6 +155,18 @@ class BackendOptionChecking(Protocol):
 
 
 @runtime_checkable
+class Generating(Protocol):
+    """A framework whose own commands generate tokens. Others refuse tests with a `generation` block."""
+
+    def check_generation(self, benchmark: Benchmark) -> None:
+        """Check what a test without commands asks for. Pure.
+
+        Raises:
+            BenchmarkUnsupported: It cannot be had.
+        """
+
+
+@runtime_checkable
 class RunnerSources(Protocol):
     """A framework that comes with the sources of a runner of its own, which build recipes may compile."""
 

@@ -20,7 +20,7 @@ from harness.core.errors import (
 )
 from harness.core.examples import DataRequest
 from harness.core.placeholders import suggest
-from harness.core.protocols import BackendOptionChecking, Exporter, Framework
+from harness.core.protocols import BackendOptionChecking, Exporter, Framework, Generating
 from harness.specification.fai_pep import COMMANDS_FRAMEWORK
 
 
@@ -99,6 +99,7 @@ def _find_problems(benchmark: Benchmark, framework: Framework | HarnessError, se
             return
         framework = substitute
     yield from _find_option_problems(benchmark, framework)
+    yield from _find_generation_problems(benchmark, framework)
     yield from _find_probe_problems(benchmark)
     if benchmark.data is not None:
         yield from _find_data_problems(benchmark.data, benchmark.origin)
@@ -118,6 +119,19 @@ def _find_option_problems(benchmark: Benchmark, framework: Framework) -> Iterato
         return
     try:
         framework.check_backend_options(benchmark)
+    except BenchmarkUnsupported as error:
+        yield make_problem(benchmark.origin, error.message, error.hint)
+
+
+def _find_generation_problems(benchmark: Benchmark, framework: Framework) -> Iterator[Problem]:
+    if benchmark.generation is None or benchmark.commands:
+        return
+    if not isinstance(framework, Generating):
+        message = f"`generation`: framework `{framework.name}` cannot generate tokens"
+        yield make_problem(benchmark.origin, message, "leave it out, or start a program that does in `commands`")
+        return
+    try:
+        framework.check_generation(benchmark)
     except BenchmarkUnsupported as error:
         yield make_problem(benchmark.origin, error.message, error.hint)
 

@@ -31,6 +31,14 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def language_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("language_models")
+    completed = shell.run(Command((sys.executable, str(HERE / "language_models.py"), str(folder)), timeout_s=300))
+    assert completed.ok, completed.stderr
+    return folder
+
+
+@pytest.fixture(scope="session")
 def runner_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("runners")
 

@@ -216,3 +216,10 @@ def test_importing_the_runtime_is_no_part_of_loading_a_model(model: Path, capsys
     assert [request.options for request in engine.imported] == [{"level": "all"}]
     (load_time_ns,) = observed(capsys.readouterr().out)["RUN load_time"]
     assert int(load_time_ns) < 0.3e9
+
+
+def test_an_engine_without_language_models_refuses_to_generate(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--model", str(model), "--generate", "3", "--prompt-tokens", "4"]
+    assert main(Runtime(), words) == ExitStatus.USAGE
+    sentence = "error: argument --generate: this runtime cannot generate; ExecuTorch's runners can\n"
+    assert capsys.readouterr() == ("", sentence)

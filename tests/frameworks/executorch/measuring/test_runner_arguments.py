@@ -40,6 +40,18 @@ REFUSED = {
     "--model a.pte --examples 2 --inputs a --outputs b --cold": "argument --examples: not allowed with --cold",
     "--model a.pte --phases --turns": "argument --phases: not allowed with --turns",
     "--cold --model a.pte --operators": "argument --cold: not allowed with --operators",
+    "--model a.pte --generate 0": "argument --generate: '0' is not a whole number from 1 to 1000000",
+    "--model a.pte --generate 1000001": "argument --generate: '1000001' is not a whole number from 1 to 1000000",
+    "--model a.pte --generate 5": "argument --generate: needs either --prompt or --prompt-tokens",
+    "--model a.pte --generate 5 --prompt a --prompt-tokens 3": "argument --generate: needs either --prompt or "
+    "--prompt-tokens",
+    "--model a.pte --prompt-tokens 3": "argument --prompt-tokens: needs --generate",
+    "--model a.pte --depth 0": "argument --depth: needs --generate",
+    "--model a.pte --generate 5 --prompt a --depth -1": "argument --depth: '-1' is not a whole number "
+    "from 0 to 1000000",
+    "--model a.pte --generate 5 --prompt a --operators": "argument --generate: not allowed with --operators",
+    "--model a.pte --generate 5 --prompt a --inputs b": "argument --generate: not allowed with --inputs",
+    "--model a.pte --generate 5 --examples 3": "argument --examples: not allowed with --generate",
     "--model a.pte --inputs a,,b": "argument --inputs: 'a,,b' is not a list of files with commas between them",
 }
 

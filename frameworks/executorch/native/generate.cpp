@@ -1,0 +1,228 @@
+#include "generate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+
+#include "failure.h"
+#include "machine.h"
+
+namespace runner {
+namespace {
+
+constexpr int64_t kMostStamps = 1 << 20; // 8 MB
+constexpr int64_t kMostPrinted = 4096; // tokens of a generation that are printed
+constexpr int64_t kMostOfText = 1 << 24; // tokens of a text, 128 MB
+
+constexpr uint64_t kPrompt = 0;
+constexpr uint64_t kDepth = 1;
+
+// Tokens from splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014), the same in
+// every runner: frameworks/python_runner/made_up.py.
+std::vector<int64_t> make_up_tokens(int64_t count, int64_t vocabulary, uint64_t sequence) {
+  std::vector<int64_t> tokens;
+  for (uint64_t i = 0; i < static_cast<uint64_t>(count); ++i) {
+    uint64_t mixed = ((sequence << 32) + i + 1) * 0x9e3779b97f4a7c15;
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+    tokens.push_back(static_cast<int64_t>((mixed ^ (mixed >> 31)) % static_cast<uint64_t>(vocabulary)));
+  }
+  return tokens;
+}
+
+std::vector<int64_t> read_tokens(const std::string& flag, const std::string& file, int64_t least, int64_t vocabulary) {
+  check_file(file, ExitStatus::kUsage);
+  std::ifstream stream(file, std::ios::binary | std::ios::ate);
+  const std::streamoff size = stream ? static_cast<std::streamoff>(stream.tellg()) : -1;
+  const auto wide = static_cast<std::streamoff>(sizeof(int64_t));
+  if (size < 0) {
+    throw Failure(ExitStatus::kUsage, "cannot read " + file);
+  }
+  if (size % wide != 0 || size / wide < least || size / wide > kMostOfText) {
+    throw Failure(
+        ExitStatus::kUsage,
+        "argument " + flag + ": " + file + " has " + std::to_string(size) + " bytes, not int64 numbers of " +
+            std::to_string(least) + " to " + std::to_string(kMostOfText) + " tokens");
+  }
+  std::vector<int64_t> tokens(static_cast<size_t>(size / wide));
+  stream.seekg(0);
+  if (!stream.read(reinterpret_cast<char*>(tokens.data()), size)) {
+    throw Failure(ExitStatus::kUsage, "cannot read " + file);
+  }
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] < 0 || tokens[i] >= vocabulary) {
+      throw Failure(
+          ExitStatus::kUsage,
+          "argument " + flag + ": token " + std::to_string(i) + " of " + file + " is " + std::to_string(tokens[i]) +
+              "; the vocabulary of the program has tokens from 0 to " + std::to_string(vocabulary - 1));
+    }
+  }
+  return tokens;
+}
+
+// The last new token is never processed.
+void check_context(std::optional<int64_t> context, int64_t depth, int64_t prompt, int64_t new_tokens) {
+  const int64_t needed = depth + prompt + new_tokens - 1;
+  if (context && needed > *context) {
+    throw Failure(
+        ExitStatus::kUsage,
+        "argument --generate: a depth of " + std::to_string(depth) + ", a prompt of " + std::to_string(prompt) +
+            " tokens and " + std::to_string(new_tokens) + " new ones need a context of " + std::to_string(needed) +
+            "; that of the program holds " + std::to_string(*context));
+  }
+}
+
+void print_list(const char* name, const std::vector<int64_t>& numbers, size_t count) {
+  std::printf(", \"%s\": [", name);
+  for (size_t i = 0; i < count; ++i) {
+    std::printf(i == 0 ? "%lld" : ", %lld", static_cast<long long>(numbers[i]));
+  }
+  std::fputs("]", stdout);
+}
+
+} // namespace
+
+Generation::Generation(LoadedMethod& loaded, const Arguments& arguments, clockid_t cpu_clock)
+    : model_(loaded), arguments_(arguments), cpu_clock_(cpu_clock) {
+  const int64_t vocabulary = model_.vocabulary();
+  if (arguments.prompt_tokens != 0) {
+    check_context(model_.context(), arguments.depth, arguments.prompt_tokens, *arguments.generate);
+    prompt_ = make_up_tokens(arguments.prompt_tokens, vocabulary, kPrompt);
+  } else {
+    prompt_ = read_tokens("--prompt", arguments.prompt, 1, vocabulary);
+    check_context(model_.context(), arguments.depth, static_cast<int64_t>(prompt_.size()), *arguments.generate);
+  }
+  context_tokens_ = make_up_tokens(arguments.depth, vocabulary, kDepth);
+  if (!arguments.perplexity.empty()) {
+    text_ = read_tokens("--perplexity", arguments.perplexity, 2, vocabulary);
+  }
+  last_.times_ns.resize(static_cast<size_t>(*arguments.generate));
+  last_.tokens.resize(last_.times_ns.size());
+}
+
+void Generation::prepare() {
+  model_.process(context_tokens_.data(), arguments_.depth, 0);
+}
+
+Sample Generation::iterate(bool timed) {
+  const auto prompt_tokens = static_cast<int64_t>(prompt_.size());
+  int64_t position = arguments_.depth;
+  const int64_t cpu_begin = now_ns(cpu_clock_);
+  const int64_t begin = now_ns(CLOCK_MONOTONIC);
+  model_.process(prompt_.data(), prompt_tokens, position);
+  position += prompt_tokens;
+  last_.prefill_ns = now_ns(CLOCK_MONOTONIC) - begin;
+  if (!timed && !memory_after_prefill_) {
+    memory_after_prefill_ = memory().resident_bytes;
+  }
+  for (size_t i = 0;; ++i) {
+    last_.tokens[i] = model_.likeliest();
+    last_.times_ns[i] = now_ns(CLOCK_MONOTONIC) - begin;
+    if (i + 1 == last_.tokens.size()) {
+      break;
+    }
+    model_.process(&last_.tokens[i], 1, position++);
+  }
+  const int64_t cpu_end = now_ns(cpu_clock_);
+  if (timed) {
+    keep();
+  }
+  return {last_.times_ns.back(), cpu_end - cpu_begin};
+}
+
+void Generation::keep() {
+  if (timed_++ % stride_ != 0) {
+    return;
+  }
+  const size_t most = std::max<size_t>(2, kMostStamps / last_.times_ns.size());
+  if (streams_.size() == most) {
+    for (size_t i = 0; 2 * i < most; ++i) {
+      std::swap(streams_[i], streams_[2 * i]);
+    }
+    streams_.resize((most + 1) / 2);
+    stride_ *= 2;
+    if ((timed_ - 1) % stride_ != 0) {
+      return;
+    }
+  }
+  TokenStream stream{last_.prefill_ns, last_.times_ns, {}};
+  const auto end = last_.tokens.begin() + std::min<std::ptrdiff_t>(last_.tokens.size(), kMostPrinted);
+  stream.tokens.assign(last_.tokens.begin(), end);
+  streams_.push_back(std::move(stream));
+}
+
+void Generation::finish() {
+  if (!arguments_.outputs.empty()) {
+    const std::string file = arguments_.outputs + "-0.bin";
+    std::ofstream stream(file, std::ios::binary | std::ios::trunc);
+    stream.write(
+        reinterpret_cast<const char*>(last_.tokens.data()),
+        static_cast<std::streamsize>(last_.tokens.size() * sizeof(int64_t)));
+    if (!stream.flush()) {
+      throw Failure(ExitStatus::kNotExecuted, "cannot write " + file);
+    }
+  }
+  if (!text_.empty()) {
+    perplexity_ = compute_perplexity(text_);
+  }
+}
+
+// A text that is longer than the context is read in pieces, each from an empty context.
+double Generation::compute_perplexity(const std::vector<int64_t>& text) {
+  const auto total = static_cast<int64_t>(text.size());
+  const int64_t piece = std::max<int64_t>(1, std::min(total - 1, model_.context().value_or(total)));
+  double sum = 0;
+  int64_t predicted = 0;
+  for (int64_t begin = 0; begin + 1 < total; begin += piece) {
+    const int64_t count = std::min(piece, total - 1 - begin);
+    int64_t done = begin;
+    const auto add = [&](int64_t step) {
+      for (int64_t row = 0; row < model_.rows(); ++row) {
+        sum -= model_.log_probability(row, text[done + step - model_.rows() + row + 1]);
+        ++predicted;
+      }
+      done += step;
+    };
+    for (int64_t i = 0; i < count;) {
+      const int64_t step = model_.gives_each_row() ? count - i : 1;
+      model_.process(&text[begin + i], step, i, add);
+      i += step;
+    }
+  }
+  return std::exp(sum / static_cast<double>(predicted));
+}
+
+void Generation::print() const {
+  for (const TokenStream& stream : streams_) {
+    std::printf(
+        "PyTorchObserver {\"generation\": {\"prompt_tokens\": %zu, \"depth\": %lld, \"prefill_ns\": %lld",
+        prompt_.size(),
+        static_cast<long long>(arguments_.depth),
+        static_cast<long long>(stream.prefill_ns));
+    print_list("token_times_ns", stream.times_ns, stream.times_ns.size());
+    print_list("tokens", stream.tokens, stream.tokens.size());
+    std::fputs("}}\n", stdout);
+  }
+  const auto print_number = [](const char* type, const char* metric, const char* unit, const std::string& value) {
+    std::printf(
+        "PyTorchObserver {\"type\": \"%s\", \"metric\": \"%s\", \"unit\": \"%s\", \"value\": \"%s\"}\n",
+        type,
+        metric,
+        unit,
+        value.c_str());
+  };
+  if (perplexity_) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.9g", *perplexity_);
+    print_number("LLM", "perplexity", "", text);
+  }
+  if (memory_after_prefill_) {
+    print_number("RUN", "memory_after_prefill", "bytes", std::to_string(*memory_after_prefill_));
+  }
+  if (stride_ > 1) {
+    print_number("RUN", "generations_thinned", "", std::to_string(stride_));
+  }
+}
+
+} // namespace runner
