@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from harness.analysis.device_quality import assess_device, note_discarded_for_heat
+from harness.analysis.throttling import note_throttling
 from harness.core.metric import Direction, Metric, main_metric
-from harness.core.note import Note
+from harness.core.note import THROTTLED, Note
 from harness.core.order_statistics import median, median_deviation, median_of_ordered, quantile
 from harness.core.result import Launch
 
@@ -58,7 +59,10 @@ def assess_quality(
     sample_notes = (*_impossible(main), *_few_samples(main), *_noisy(main), *_trending(main))
     counting = [launch for launch in launches if launch.discarded is None]
     device_notes = assess_device(counting, cores, _threads_by_load(metrics, threads))
-    return (*sample_notes, *device_notes, *note_discarded_for_heat(launches))
+    throttling = tuple(note_throttling(main, counting, busy=any(note.code == "busy" for note in device_notes)))
+    if throttling:  # it tells what the device says of heat
+        device_notes = tuple(note for note in device_notes if note.code != THROTTLED)
+    return (*throttling, *sample_notes, *device_notes, *note_discarded_for_heat(launches))
 
 
 def split_by_launch(metric: Metric) -> tuple[Sequence[float], ...]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from harness.core.values import Value
+
+THROTTLED: Final = "throttled"
+"""Code of the note that figures are those of a device that throttled: it says so itself, or its samples show it."""
 
 
 class Note(Value):

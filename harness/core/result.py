@@ -18,7 +18,7 @@ from harness.core.device import Device, DeviceState
 from harness.core.evaluation import Evaluation
 from harness.core.launch_interval import interval_of
 from harness.core.metric import Metric
-from harness.core.note import Note
+from harness.core.note import THROTTLED, Note
 from harness.core.origin import Origin
 from harness.core.outcome import Outcome as Outcome  # noqa: PLC0414 - plug-ins import it from here, too
 from harness.core.probe import Artifact, ProbePass
@@ -251,6 +251,11 @@ class Result(Value):
     def trusted(self) -> bool:
         """True if it is ok and nothing speaks against its numbers."""
         return self.ok and all(note.trust for note in self.notes)
+
+    @property
+    def throttled(self) -> bool:
+        """True if its main metric is not the figure of this device, because the device throttled meanwhile."""
+        return any(note.code == THROTTLED for note in self.notes)
 
     def metric(self, name: str) -> Metric | None:
         """Return the metric with this name, for example `NET latency`."""

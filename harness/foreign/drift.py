@@ -1,4 +1,6 @@
-"""Whether the samples of a figure from elsewhere move in one direction: a phone that throttles, or warms up.
+"""Whether the samples of a figure from elsewhere move in one direction: a phone that becomes slower, or warms up.
+
+It finds weaker signs than `harness.analysis.throttling`, which goes first, and errs more often.
 
 The rule is an exact permutation test of a linear trend. Where nothing changed while a tool measured, its iterations are
 exchangeable: every order of them is equally likely, whatever their distribution (Pitman, Supplement to JRSS 4, 1937;

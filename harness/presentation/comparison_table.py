@@ -17,7 +17,7 @@ from harness.presentation.explanations import (
     list_exact_changes,
     select_measured_comparisons,
 )
-from harness.presentation.numbers import format_change, format_interval, format_quantity
+from harness.presentation.numbers import format_change, format_interval, format_quantity, mark_throttled
 from harness.presentation.outputs import DIFFERENT_MARK, NOT_COMPARED, OUTPUTS_DIFFER, describe_outputs, format_outputs
 from harness.presentation.remarks import collect_hints, format_remark, group_hints, label_results
 from harness.presentation.tables import Column, make_cells
@@ -106,8 +106,8 @@ def build_row(result: Result) -> ComparisonRow:
     return replace(
         row,
         metric=comparison.metric,
-        control=format_quantity(medians.control, comparison.unit) if medians else "",
-        treatment=format_quantity(_treatment_of(medians, comparison), comparison.unit) if medians else "",
+        control=_format_side(medians.control, result, comparison) if medians else "",
+        treatment=_format_side(_treatment_of(medians, comparison), result, comparison) if medians else "",
         difference=format_change(comparison.difference),
         interval=format_interval(*(stated_interval(comparison) or (None, None))),
         pairs=str(len(comparison.pairs)),
@@ -242,6 +242,11 @@ def _summarise_outputs(result: Result) -> str:
     if reason and format_outputs(result.comparison) == NOT_COMPARED:
         return f"{NOT_COMPARED}: {reason}"
     return format_outputs(result.comparison)
+
+
+def _format_side(value: float, result: Result, comparison: Comparison) -> str:
+    """Format the figure of a side. Pairs take turns: where the device throttled, it did so for both."""
+    return mark_throttled(format_quantity(value, comparison.unit), throttled=result.throttled)
 
 
 def _treatment_of(medians: LaunchStatistic, comparison: Comparison) -> float:

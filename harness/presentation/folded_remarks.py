@@ -21,7 +21,7 @@ _CAUSES: Final = {
     "few_samples": "too few samples to assess their noise",
     "warming_up": "the warm-up was not over",
     "slowing_down": "slower from iteration to iteration",
-    "throttled": "the device lowered its clock because of heat",
+    "throttled": "the device throttled, or samples fall as on one that does",
     "spoilt_by_heat": "launches did not count, because heat disturbed them",
     "frequency": "the clock frequency fell between launches",
     "hot": "the device became hot",

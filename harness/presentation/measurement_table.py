@@ -17,6 +17,7 @@ from harness.presentation.numbers import (
     format_precision,
     format_quantity,
     format_spread,
+    mark_throttled,
 )
 from harness.presentation.processors import describe_processor
 from harness.presentation.ranks import format_rank, format_ratio, format_ratio_interval
@@ -175,7 +176,8 @@ def _median(result: Result, main: Metric | None, fastest: bool) -> Span:
         return Span(result.outcome.words, choose_mark(result).tone)
     if main is None:
         return Span("no number")
-    return Span(format_median(main), Tone.GOOD if fastest else Tone.STRONG if result.trusted else Tone.WARNING)
+    text = mark_throttled(format_median(main), throttled=result.throttled)
+    return Span(text, Tone.GOOD if fastest else Tone.STRONG if result.trusted else Tone.WARNING)
 
 
 def _median_of(result: Result, name: str) -> str:

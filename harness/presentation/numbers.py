@@ -34,6 +34,11 @@ def format_median(metric: Metric) -> str:
     return format_quantity(metric.median, metric.unit)
 
 
+def mark_throttled(figure: str, *, throttled: bool) -> str:
+    """Mark a figure of a device that throttled while it was measured, so that nobody takes it for the figure."""
+    return f"{figure} (throttled)" if throttled and figure else figure
+
+
 def format_spread(metric: Metric) -> str:
     """Format the median absolute deviation as a share of the median."""
     deviation = metric.summary.get("MAD")

@@ -20,7 +20,7 @@ from harness.presentation.estimates import Estimate, estimate, group_estimates
 from harness.presentation.evaluation_table import format_evaluation_legend
 from harness.presentation.explanations import EVIDENCE_HEADINGS, select_measured_comparisons
 from harness.presentation.measurement_table import describe_origin, format_legend
-from harness.presentation.numbers import format_change, format_median
+from harness.presentation.numbers import format_change, format_median, mark_throttled
 from harness.presentation.pareto import find_compromises
 from harness.presentation.remarks import choose_mark
 from harness.presentation.sections import (
@@ -299,7 +299,7 @@ def _measurement_article(number: int, result: Result, run: ReportedRun) -> Artic
         kind="failed" if choose_mark(result).text == "✗" else "skipped" if not result.ok else "measured",
         title=result.benchmark.title,
         badge="" if result.ok else result.outcome.words,
-        figure=format_median(main) if main else "",
+        figure=mark_throttled(format_median(main), throttled=result.throttled) if main else "",
         interval=f"{measured.interval}, {measured.basis}" if measured and measured.interval else "",
         cost=describe_origin(result),
         reason="" if result.ok else result.reason or "",

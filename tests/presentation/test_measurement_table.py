@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from harness.analysis.summary import collect
 from harness.core.device import Device
 from harness.core.metric import Metric, Observation
+from harness.core.note import THROTTLED, Note
 from harness.core.result import Result
 from harness.core.same_work import SameWork, WorkVerdict
 from harness.presentation.measurement_table import build_further_metrics, build_overview, format_title
@@ -97,3 +98,10 @@ def test_frameworks_are_not_ranked_by_launches_that_were_not_paired() -> None:
     assert [line.text for line in describe_fastest(results)] == [
         "mv2: executorch and pytorch are not ranked here; `harness rank` does that, by pairs of launches"
     ]
+
+
+def test_a_throttled_figure_is_marked() -> None:
+    note = Note(code=THROTTLED, message="became slower", trust=False)
+    usual, throttled = ok_result(), ok_result().model_copy(update={"notes": (note,)})
+    first, second = _cells([usual, throttled], "median")
+    assert second == f"{first} (throttled)"

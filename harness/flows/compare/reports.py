@@ -13,8 +13,8 @@ from harness.config.settings import Settings
 from harness.core.comparison import Comparison, Parameters, Verdict
 from harness.core.errors import EnvironmentProblem
 from harness.core.metric import ControlSide, Metric, convert
-from harness.core.note import Note
-from harness.core.result import Report, Result
+from harness.core.note import THROTTLED, Note
+from harness.core.result import Launch, Report, Result
 from harness.flows.compare.comparison_run import ComparisonRun
 from harness.flows.compare.journal import Journal
 from harness.flows.measure.jobs import mark_regressed, report_meta
@@ -50,8 +50,8 @@ def build_report(run: ComparisonRun, settings: Settings, notes: Sequence[Note] =
             "notes": (
                 *notes,
                 *file_notes(control.files, treatment.files),
-                *trust_paired_noise(treatment.notes),
-                *_of_control(control.notes),
+                *trust_paired_noise(treatment.notes, treatment.launches),
+                *_of_control(control.notes, control.launches),
             ),
             **failure,
         }
@@ -104,20 +104,26 @@ def _with_control(metric: Metric, control: Metric | None) -> Metric:
     return metric.model_copy(update={"control": side})
 
 
-def trust_paired_noise(notes: Sequence[Note]) -> tuple[Note, ...]:
+def trust_paired_noise(notes: Sequence[Note], launches: Sequence[Launch]) -> tuple[Note, ...]:
     """Return the notes of launches that were paired.
 
     Pairs and coin model noise: it speaks against no verdict, and needs no remedy. Launches are short on purpose, so
-    that it is not worth a note that they ended early.
+    that it is not worth a note that they ended early. Levels that change meet both sides of a pair, unless the device
+    says that it throttled: then it may have begun between them.
     """
     kept = (note for note in notes if note.code != "stopped_early")
     modelled = {"trust": True, "hint": None}
-    return tuple(note.model_copy(update=modelled) if note.code in _MODELLED else note for note in kept)
+    return tuple(note.model_copy(update=modelled) if _is_modelled(note, launches) else note for note in kept)
 
 
-def _of_control(notes: Sequence[Note]) -> tuple[Note, ...]:
+def _is_modelled(note: Note, launches: Sequence[Launch]) -> bool:
+    is_level_change = note.code == THROTTLED and not any(launch.throttled for launch in launches)
+    return note.code in _MODELLED or is_level_change
+
+
+def _of_control(notes: Sequence[Note], launches: Sequence[Launch]) -> tuple[Note, ...]:
     """Return the notes that speak against the control, and so the comparison; noise is noted of the treatment alone."""
-    doubts = (note for note in notes if not note.trust and note.code not in _MODELLED)
+    doubts = (note for note in notes if not note.trust and not _is_modelled(note, launches))
     return tuple(
         note.model_copy(update={"code": f"control_{note.code}", "message": f"the control: {note.message}"})
         for note in doubts

@@ -10,6 +10,7 @@ from typing import Final
 
 from harness import __version__
 from harness.analysis.summary import collect
+from harness.analysis.throttling import note_throttling
 from harness.core.build import BuildInfo
 from harness.core.device import ELSEWHERE, Device
 from harness.core.foreign import ForeignDevice, ForeignRecord
@@ -147,7 +148,7 @@ def _list_notes(
     elif record.time_note:
         yield Note(code="time_of_file", message=f"its time: {record.time_note}")
     if main is not None and main.samples:
-        yield from _note_drift(record, metrics, main)
+        yield from tuple(note_throttling(main)) or _note_drift(record, metrics, main)
         yield from _note_published(record, main)
 
 

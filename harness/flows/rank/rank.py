@@ -180,7 +180,7 @@ def _as_failure(error: EnvironmentProblem | None) -> Failure:
 def _report(ranked: RankedMeasurement, device: Device, settings: Settings) -> Report:
     meta = report_meta(settings)
     result = build_result(ranked.job, device, ranked.measurement, run_type=settings.run_type, meta=meta)
-    notes = trust_paired_noise(result.notes) if ranked.rank.best is not None else result.notes
+    notes = trust_paired_noise(result.notes, result.launches) if ranked.rank.best is not None else result.notes
     result = result.model_copy(update={"rank": ranked.rank, "notes": notes})
     return Report(result=mark_regressed(result, settings), logs=ranked.measurement.logs)
 

@@ -1,0 +1,227 @@
+"""Throttling as samples show it: figures that become worse while they are measured and stay so, as on a hot device.
+
+No median of such samples is *the* figure: it tells how much of the measurement was spent hot. The rule is that of
+`harness.analysis.level_changes`, with a margin of 10 %, applied twice: to the medians of five and more launches, and to
+the samples within launches. A series that returns to its best level within a quarter of its length was disturbed by
+something else. So was one of less than two seconds: no device becomes hot in that time.
+
+A neighbour that takes a core for a minute looks the same. The figure is as untrue then, and the note says where other
+programs were seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from harness.analysis.device_quality import FREQUENCY_LIMIT, HOT_C, frequency_drop
+from harness.analysis.level_changes import FEWEST, Level, find_levels
+from harness.core.metric import Direction, Metric, convert
+from harness.core.note import THROTTLED, Note
+from harness.core.order_statistics import median
+from harness.core.result import Launch
+
+MARGIN: Final = math.log(1.1)
+"""Smallest loss that makes a figure untrue. Launches of a machine in a bad hour differ by less than that."""
+
+_LARGEST_PASSING: Final = 0.25
+"""Share of a series that may be worse without throttling, where it ends as well as it was."""
+_SHORTEST_S: Final = 2.0
+_FEWEST_IN_LAUNCH: Final = 10
+"""Samples of one launch among several, below which only a gap would show anything."""
+_LISTED: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Throttling:
+    """Loss of a series of figures that were measured one after the other.
+
+    Attributes:
+        place: Number of the figures before the loss.
+        count: Number of all figures.
+        before: Best level before it, in their unit.
+        after: Level at the end, or the worst one where it recovered.
+        steps: How often the level became worse.
+        recovered: Whether the last level is as good as the best one was.
+    """
+
+    place: int
+    count: int
+    before: float
+    after: float
+    steps: int
+    recovered: bool
+
+    @property
+    def change(self) -> float:
+        """Relative change of the figure: -0.5 is half of it."""
+        return self.after / self.before - 1
+
+
+def cost_sign(metric: Metric) -> int:
+    """Return the sign that makes costs of the logarithms of a metric's values: more is worse."""
+    return -1 if metric.direction is Direction.HIGHER else 1
+
+
+def find_throttling(values: Sequence[float], sign: int, margin: float = MARGIN) -> Throttling | None:
+    """Return how figures in measured order become worse and stay so; None where they do not.
+
+    Args:
+        values: The figures, in measured order. Nothing is known of figures that are not all above zero.
+        sign: 1 where lower ones are better, else -1.
+        margin: Smallest loss, as a log ratio.
+    """
+    if len(values) < FEWEST or min(values) <= 0:
+        return None
+    levels = find_levels([sign * math.log(value) for value in values], margin)
+    return judge_levels(levels, sign, margin)
+
+
+def judge_levels(levels: Sequence[Level], sign: int, margin: float) -> Throttling | None:
+    """Return the loss that levels show; None where none lasts.
+
+    Args:
+        levels: All levels of a series, in order.
+        sign: Sign of the costs (see `cost_sign`).
+        margin: Smallest loss, as a log ratio.
+    """
+    worse, steps = [], 0
+    best = levels[0]
+    for previous, level in zip((levels[0], *levels), levels, strict=False):
+        if level.cost - best.cost >= margin:
+            worse.append((best, level))
+            steps += level.cost > previous.cost
+        elif level.cost < best.cost:
+            best = level
+    if not worse:
+        return None
+    recovered = worse[-1][1] is not levels[-1]
+    count = levels[-1].end
+    if recovered and sum(level.end - level.start for _, level in worse) < _LARGEST_PASSING * count:
+        return None
+    before, first = worse[0]
+    after = max((level for _, level in worse), key=lambda level: level.cost) if recovered else levels[-1]
+    return Throttling(
+        place=first.start,
+        count=count,
+        before=math.exp(sign * before.cost),
+        after=math.exp(sign * after.cost),
+        steps=steps,
+        recovered=recovered,
+    )
+
+
+def note_throttling(metric: Metric, launches: Sequence[Launch] = (), *, busy: bool = False) -> Iterator[Note]:
+    """Note where the samples of a metric fall as those of a device that throttles.
+
+    Args:
+        metric: A time or rate.
+        launches: Launches that count, with the state of the device before and after each; may be unknown.
+        busy: Whether other programs were seen to use the device meanwhile.
+    """
+    if not metric.samples or min(metric.samples) <= 0:
+        return
+    by_launch = _split(metric)
+    throttling = _find_between(metric, by_launch, launches)
+    words = "launches"
+    if throttling is None:
+        throttling = _find_within(metric, by_launch, launches)
+        words = "samples" if len(by_launch) == 1 else "samples of a launch"
+    if throttling is None:
+        return
+    yield Note(
+        code=THROTTLED,
+        message=f"{metric.name} {_describe(throttling, words)}{' or beside other programs' if busy else ''}"
+        f"{_list_samples(metric)}{_list_evidence(launches)}",
+        hint="no median of these samples is the figure of this device: let it cool down (`cooldown`) and measure "
+        "again, or ask for `sustained` to know what remains when it is hot",
+        trust=False,
+    )
+
+
+def _split(metric: Metric) -> Mapping[int, Sequence[float]]:
+    by_launch: dict[int, list[float]] = {}
+    for launch, sample in zip(metric.launches, metric.samples, strict=True):
+        by_launch.setdefault(launch, []).append(sample)
+    return by_launch
+
+
+def _find_between(
+    metric: Metric, by_launch: Mapping[int, Sequence[float]], launches: Sequence[Launch]
+) -> Throttling | None:
+    used = [launch for launch in launches if launch.index in by_launch]
+    if used and used[-1].started + used[-1].wall_s - used[0].started < _SHORTEST_S:
+        return None
+    return find_throttling([median(samples) for samples in by_launch.values()], cost_sign(metric))
+
+
+def _find_within(
+    metric: Metric, by_launch: Mapping[int, Sequence[float]], launches: Sequence[Launch]
+) -> Throttling | None:
+    """Return the loss within most launches, or within one after which all launches stay worse."""
+    sign = cost_sign(metric)
+    fewest = FEWEST if len(by_launch) == 1 else _FEWEST_IN_LAUNCH
+    wall_s = {launch.index: launch.wall_s for launch in launches}
+    losses = {
+        index: loss
+        for index, samples in by_launch.items()
+        if len(samples) >= fewest
+        and _duration_s(metric.unit, samples, wall_s.get(index)) >= _SHORTEST_S
+        and (loss := find_throttling(samples, sign)) is not None
+    }
+    if not losses:
+        return None
+    first, loss = next(iter(losses.items()))
+    later = [median(samples) for index, samples in by_launch.items() if index > first]
+    stays = all(sign * math.log(value / loss.before) >= MARGIN for value in later)
+    return loss if 2 * len(losses) > len(by_launch) or (stays and not loss.recovered) else None
+
+
+def _duration_s(unit: str, samples: Sequence[float], wall_s: float | None) -> float:
+    """Return how long samples took: the sum of times, else their launch; without end where neither is known."""
+    factor = convert(1.0, unit, "s")
+    if factor is not None:
+        return factor * math.fsum(samples)
+    return math.inf if wall_s is None else wall_s
+
+
+def _describe(throttling: Throttling, words: str) -> str:
+    direction = "higher" if throttling.change > 0 else "lower"
+    end = "recovered later" if throttling.recovered else "stayed so"
+    steps = f" in {throttling.steps} steps" if throttling.steps > 1 else ""
+    return (
+        f"became {abs(throttling.change):.0%} {direction}{steps} after {throttling.place} of {throttling.count} "
+        f"{words} and {end}, as on a device that throttles"
+    )
+
+
+def _list_samples(metric: Metric) -> str:
+    """List samples where they are few."""
+    if len(metric.samples) > _LISTED:
+        return ""
+    listed = ", ".join(f"{sample:.3g}" for sample in metric.samples)
+    return f" ({f'{listed} {metric.unit}'.rstrip()})"
+
+
+def _list_evidence(launches: Sequence[Launch]) -> str:
+    """Say what the device itself tells of heat; empty where it tells nothing."""
+    evidence = []
+    throttled = sum(launch.throttled for launch in launches)
+    if throttled:
+        evidence.append(
+            f"lowered its clock because of heat in {throttled} of {len(launches)} launch"
+            f"{'es' if len(launches) != 1 else ''}"
+        )
+    if (drop := frequency_drop(launches)) > FREQUENCY_LIMIT:
+        evidence.append(f"ran at a clock frequency up to {drop:.0%} lower")
+    temperatures = [
+        state.temperature_c
+        for launch in launches
+        for state in (launch.before, launch.after)
+        if state is not None and state.temperature_c is not None
+    ]
+    if temperatures and max(temperatures) >= HOT_C:
+        evidence.append(f"reached {max(temperatures):.0f} degrees Celsius")
+    return f"; the device itself {', '.join(evidence)}" if evidence else ""
