@@ -76,6 +76,9 @@ def prepare(export: Export) -> Prepared:
             hint="give the export `inputs`, or let the function return (module, example_inputs)",
         )
     module.eval()
+    module.requires_grad_(
+        False
+    )  # With gradients, a program could not write what weights were multiplied with to a buffer.
     _initialise_batch_norms(module, example_inputs, export.seed)
     return Prepared(module, example_inputs)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch.utils import _pytree as pytree
 
+from frameworks.exporting.capture import capture
 from frameworks.exporting.child import Say
 from frameworks.exporting.models import Prepared
 from frameworks.references.process import ReferenceRequest
@@ -26,7 +27,7 @@ def make_stage(stage: Stage, request: ReferenceRequest, prepared: Prepared, say:
     if stage is Stage.EAGER:
         return prepared.module
     if stage is Stage.EXPORTED:
-        return program_module(torch.export.export(prepared.module, prepared.example_inputs))
+        return program_module(capture(prepared.module, prepared.example_inputs))
     raise ExportFailed(f"stage `{stage}` of `{request.export.recipe}` is not computed by torch")
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from frameworks.executorch.python.program_file import read_signature
 from tests.cli.project import Outcome, Project, generic, observe, one_test
 from tests.docs.pages import ROOT, blocks
 
@@ -148,6 +149,7 @@ from acme.csv_reporter import CsvReporter
 from acme.emulator import Emulator, EmulatorSession
 from acme.snapshots import SnapshotSource, create
 from acme.timeit_framework import Timeit
+from frameworks.executorch.python.program_file import read_signature
 from harness.core.commit import Source, SourceFactory
 from harness.core.protocols import Framework, Interactive, Platform, Reporter
 
@@ -190,6 +192,15 @@ def test_the_model_is_exported_and_measured(package: Package) -> None:
     assert done.outcomes() == {"gate": "ok"}, done.stderr
     (result,) = done.read()
     assert result["files"]["files.model"]["export"]["export"]["options"] == {"features": 16}
+
+
+def test_the_program_of_a_model_that_tells_more_takes_long_texts(package: Package) -> None:
+    program = package.folder / "tagger.pte"
+    done = package.harness("export", "acme.tagger:tagger", "--output", program)
+    assert done.code == 0, done.stderr
+
+    assert [tensor.sizes for tensor in read_signature(program, "forward").inputs if tensor is not None] == [(1, 256)]
+    assert len(read_signature(program, "get_max_seq_len").outputs) == 1
 
 
 @pytest.mark.parametrize("recipe", ["xnnpack_linear", "acme.recipes:lower"])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from executorch.devtools.backend_debug import get_delegation_info
-from executorch.exir import EdgeProgramManager
+from executorch.exir import EdgeCompileConfig, EdgeProgramManager
 from executorch.exir.backend.utils import format_delegated_graph
+from executorch.exir.sym_util import eval_expr, eval_upper_bound
 
 from frameworks.executorch.exporting import recipe_steps
 from frameworks.executorch.exporting.exporter import EXPORTER
@@ -17,6 +18,7 @@ from frameworks.executorch.exporting.graph import identify_instructions, read_gr
 from frameworks.executorch.exporting.process import GRAPH, NODES
 from frameworks.executorch.exporting.recipes import RECIPES
 from frameworks.executorch.python.program_file import read_sections
+from frameworks.exporting.capture import Constant, find_constants
 from frameworks.exporting.child import ExportTask, beside
 from frameworks.exporting.models import dtype_name
 from frameworks.exporting.writing import make_model, read_batches, write_model
@@ -44,6 +46,7 @@ def write_program(task: ExportTask) -> None:
     export, destination = task.export, task.destination
     lower = recipe_steps.load(RECIPES.find(export.recipe))
     model = make_model(task)
+    constants = find_constants(model.module)
     with task.phase("lower", f"lowering by {export.recipe}"):
         edge = lower(model.module, model.example_inputs, read_batches(task, model.example_inputs))
         if not isinstance(edge, EdgeProgramManager):
@@ -55,7 +58,7 @@ def write_program(task: ExportTask) -> None:
     delegation, lowered, graph = _delegation(module), format_delegated_graph(module), read_graph(module)
     inputs, outputs = _interface(edge.exported_program(), [tensor.name for tensor in export.inputs])
     with task.phase("emit", "emitting the program"):
-        emitted = edge.to_executorch()
+        emitted = _add_constants(edge, constants).to_executorch()
         program: bytes = emitted.buffer
     write_atomically(beside(destination, GRAPH), f"{lowered}\n".encode())
     write_atomically(beside(destination, NODES), identify_instructions(graph, emitted).model_dump_json().encode())
@@ -71,10 +74,22 @@ def write_program(task: ExportTask) -> None:
     )
 
 
+def _add_constants(edge: EdgeProgramManager, constants: Mapping[str, Constant]) -> EdgeProgramManager:
+    """Return the program with further methods that return values, beside those that its recipe gave it."""
+    if not constants:
+        return edge
+    programs = {method: edge.exported_program(method) for method in edge.methods}
+    unchecked = EdgeCompileConfig(_check_ir_validity=False)  # It was checked when the recipe made it.
+    return EdgeProgramManager(programs, {**(edge._config_methods or {}), **constants}, unchecked)  # noqa: SLF001
+
+
 def _interface(
     program: torch.export.ExportedProgram, names: Sequence[str]
 ) -> tuple[tuple[TensorInfo, ...], tuple[TensorInfo, ...]]:
-    """Return the tensors that a program takes and returns; inputs by the names of the request, if it has any."""
+    """Return the tensors that a program takes and returns; inputs by the names of the request, if it has any.
+
+    A size that varies is that of the example inputs.
+    """
     nodes = {node.name: node for node in program.graph.nodes}
     inputs = [nodes[str(name)] for name in program.graph_signature.user_inputs if str(name) in nodes]
     outputs = [nodes[str(name)] for name in program.graph_signature.user_outputs if str(name) in nodes]
@@ -87,10 +102,16 @@ def _interface(
 def _tensors(nodes: Iterable[tuple[str, torch.fx.Node]]) -> tuple[TensorInfo, ...]:
     tensors = ((name, node.meta.get("val")) for name, node in nodes)
     return tuple(
-        TensorInfo(name=name, dtype=dtype_name(tensor.dtype), shape=tuple(int(size) for size in tensor.shape))
+        TensorInfo(name=name, dtype=dtype_name(tensor.dtype), shape=tuple(map(_evaluate, tensor.shape)))
         for name, tensor in tensors
         if isinstance(tensor, torch.Tensor)
     )
+
+
+def _evaluate(size: int | torch.SymInt) -> int:
+    """Return a size without fixing it, as `int` does; where it depends on data, its upper bound."""
+    size_of_example: int | None = eval_expr(size)
+    return int(eval_upper_bound(size)) if size_of_example is None else size_of_example
 
 
 def _delegation(graph: torch.fx.GraphModule) -> Delegation:

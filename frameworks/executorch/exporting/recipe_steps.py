@@ -90,8 +90,10 @@ def _first_step(
 ) -> Callable[[torch.nn.Module, Inputs, Calibration], torch.export.ExportedProgram]:
     import torch  # noqa: PLC0415 - the recipe has imported it
 
+    from frameworks.exporting.capture import capture  # noqa: PLC0415 - imports torch
+
     quantise = getattr(module, _QUANTISE, None)
-    export = getattr(module, _EXPORT, torch.export.export)
+    export = getattr(module, _EXPORT, capture)
 
     def make_program(
         model: torch.nn.Module, example_inputs: Inputs, calibration: Calibration

@@ -11,6 +11,6 @@ The module of a recipe called `lower` may define its two steps as functions of t
 and the program between both can be run by torch and examined: it is the one that is lowered.
 
     quantise(module, example_inputs, calibration) -> ExportedProgram, where the recipe quantises
-    export_program(module, example_inputs) -> ExportedProgram, where it does not (default: `torch.export.export`)
+    export_program(module, example_inputs) -> ExportedProgram, where it does not (default: `capture` of `exporting`)
     lower_program(program) -> EdgeProgramManager
 """

@@ -13,6 +13,7 @@ from executorch.exir import EdgeCompileConfig, EdgeProgramManager, to_edge_trans
 from executorch.exir.backend.partitioner import Partitioner
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
+from frameworks.exporting.capture import capture, find_dynamic_shapes
 from harness.core.errors import ExportFailed
 
 
@@ -37,14 +38,14 @@ def quantise(
     quantizer = XNNPACKQuantizer().set_global(
         get_symmetric_quantization_config(is_per_channel=True, is_dynamic=is_dynamic)
     )
-    prepared = prepare_pt2e(torch.export.export(module, example_inputs).module(), quantizer)
+    prepared = prepare_pt2e(capture(module, example_inputs).module(), quantizer)
     count = 0
     with torch.no_grad():
         for count, batch in enumerate(calibration, start=1):  # noqa: B007 - counted, because an iterable has no length
             prepared(*batch)
     if count == 0:
         raise ExportFailed("static quantisation needs calibration data", hint="set `calibration` to 1 or more")
-    return torch.export.export(convert_pt2e(prepared), example_inputs)
+    return capture(convert_pt2e(prepared), example_inputs, find_dynamic_shapes(module))
 
 
 def lower_quantised(program: torch.export.ExportedProgram, partitioners: list[Partitioner]) -> EdgeProgramManager:

@@ -15,6 +15,7 @@ from executorch.exir import EdgeProgramManager, to_edge_transform_and_lower
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 
 from frameworks.executorch.openvino_releases import find_problem
+from frameworks.exporting.capture import capture
 from frameworks.telemetry import block_telemetry
 from harness.core.errors import EnvironmentProblem
 
@@ -54,4 +55,4 @@ def lower(
     Raises:
         EnvironmentProblem: OpenVINO is not installed.
     """
-    return lower_program(torch.export.export(module, example_inputs))
+    return lower_program(capture(module, example_inputs))

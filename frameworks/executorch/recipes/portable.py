@@ -7,6 +7,8 @@ from collections.abc import Iterable
 import torch
 from executorch.exir import EdgeProgramManager, to_edge_transform_and_lower
 
+from frameworks.exporting.capture import capture
+
 
 def lower_program(program: torch.export.ExportedProgram) -> EdgeProgramManager:
     """Lower without a partitioner."""
@@ -19,4 +21,4 @@ def lower(
     calibration: Iterable[tuple[torch.Tensor, ...]],  # noqa: ARG001 - nothing is quantised
 ) -> EdgeProgramManager:
     """Export and lower."""
-    return lower_program(torch.export.export(module, example_inputs))
+    return lower_program(capture(module, example_inputs))

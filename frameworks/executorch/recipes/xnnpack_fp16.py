@@ -8,12 +8,13 @@ import torch
 from executorch.exir import EdgeProgramManager
 
 from frameworks.executorch.recipes import xnnpack_fp32
+from frameworks.exporting.capture import capture
 
 
 def export_program(module: torch.nn.Module, example_inputs: tuple[torch.Tensor, ...]) -> torch.export.ExportedProgram:
     """Export the module with weights and inputs in half precision."""
     halves = tuple(tensor.half() if tensor.is_floating_point() else tensor for tensor in example_inputs)
-    return torch.export.export(module.half(), halves)
+    return capture(module.half(), halves)
 
 
 def lower_program(program: torch.export.ExportedProgram) -> EdgeProgramManager:

@@ -8,6 +8,8 @@ import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import EdgeProgramManager, to_edge_transform_and_lower
 
+from frameworks.exporting.capture import capture
+
 
 def lower_program(program: torch.export.ExportedProgram) -> EdgeProgramManager:
     """Lower what XNNPACK takes; the rest stays portable."""
@@ -20,4 +22,4 @@ def lower(
     calibration: Iterable[tuple[torch.Tensor, ...]],  # noqa: ARG001 - nothing is quantised
 ) -> EdgeProgramManager:
     """Export and lower."""
-    return lower_program(torch.export.export(module, example_inputs))
+    return lower_program(capture(module, example_inputs))

@@ -1,0 +1,153 @@
+"""The language model: what it generates, and that its programs generate the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+import torch
+
+from frameworks.definitions.tiny_llama import tiny_llama
+from frameworks.executorch.python.extension import load_runtime
+from frameworks.exporting.child import REPORT, ExportTask, beside
+from frameworks.exporting.models import prepare, weights_md5
+from harness.core.benchmark import Export
+from harness.core.cached_files import ExportReport
+from harness.core.errors import ExportFailed
+from harness.core.scalars import Scalar
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),  # Upstream's; the export process keeps them for its log.
+]
+
+Forward = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+SMALL: dict[str, Scalar] = {
+    "dim": 32,
+    "layers": 2,
+    "heads": 4,
+    "kv_heads": 2,
+    "vocabulary": 64,
+    "max_context": 64,
+    "max_tokens": 16,
+}
+PROMPT = [(7 * place) % 61 for place in range(29)]
+
+
+def generate(forward: Forward, prompt: Sequence[int], count: int, at_once: int = 16) -> list[int]:
+    """Return the likeliest tokens; the prompt is processed so many at once."""
+    chosen: list[int] = []
+    position = 0
+    parts = [prompt[start : start + at_once] for start in range(0, len(prompt), at_once)]
+    with torch.no_grad():
+        while len(chosen) < count:
+            part = parts.pop(0) if parts else [chosen[-1]]
+            logits = forward(torch.tensor([part]), torch.tensor([position]))
+            position += len(part)
+            if not parts:
+                chosen.append(int(logits.reshape(-1, logits.shape[-1])[-1].argmax()))
+    return chosen
+
+
+def eager(**options: Scalar) -> torch.nn.Module:
+    return prepare(Export(definition="tiny_llama", recipe="portable", options={**SMALL, **options})).module
+
+
+def test_the_whole_model_has_five_million_parameters_and_does_not_repeat_itself() -> None:
+    model = prepare(Export(definition="tiny_llama", recipe="portable")).module
+
+    assert sum(parameter.numel() for parameter in model.parameters()) == 4_951_296
+    assert len(set(generate(model, list(range(128)), 64, at_once=128))) > 40
+
+
+def test_a_prompt_in_parts_is_the_same_prompt() -> None:
+    model = eager()
+
+    whole, by_tokens = (generate(model, PROMPT, 20, at_once=size) for size in (16, 1))
+
+    assert whole == by_tokens
+
+
+def test_another_generation_begins_with_an_empty_context() -> None:
+    model = eager()
+    first = generate(model, PROMPT, 20)
+    generate(model, [1, 2, 3], 5)
+
+    assert generate(model, PROMPT, 20) == first
+
+
+def test_both_kinds_of_attention_have_the_same_weights_and_tokens() -> None:
+    plain, custom = eager(), eager(attention="custom_sdpa")
+
+    assert dict(plain.named_parameters()).keys() == dict(custom.named_parameters()).keys()
+    assert all(map(torch.equal, plain.parameters(), custom.parameters()))
+    assert generate(plain, PROMPT, 20) == generate(custom, PROMPT, 20)
+
+
+def test_the_seed_determines_the_weights() -> None:
+    request = Export(definition="tiny_llama", recipe="portable", options=SMALL)
+    first, again = (weights_md5(prepare(request).module) for _ in range(2))
+    other = weights_md5(prepare(request.model_copy(update={"seed": 1})).module)
+
+    assert first == again != other
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [({"attention": "flash"}, "no attention `flash`"), ({"heads": 5}, "fit")]
+)
+def test_impossible_options_are_refused(options: dict[str, Scalar], words: str) -> None:
+    with pytest.raises(ExportFailed, match=words):
+        eager(**options)
+
+
+def test_the_smallest_calls_are_possible() -> None:
+    module, inputs = tiny_llama(dim=8, layers=1, heads=2, kv_heads=1, vocabulary=8, max_context=4, max_tokens=2)
+
+    assert module(*inputs).shape == (1, 8)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "attention", "backends"),
+    [("portable", "plain", False), ("xnnpack_fp32", "plain", True), ("xnnpack_fp32", "custom_sdpa", True)],
+)
+def test_its_programs_generate_what_torch_does(tmp_path: Path, recipe: str, attention: str, backends: bool) -> None:
+    from frameworks.executorch.exporting.program import write_program  # noqa: PLC0415 - seconds
+
+    program = tmp_path / "program.pte"
+    export = Export(definition="tiny_llama", recipe=recipe, options={**SMALL, "attention": attention})
+    write_program(ExportTask(export, program, lambda text: None))
+    report = ExportReport.model_validate_json(beside(program, REPORT).read_bytes())
+    runtime = load_runtime()
+    loaded = runtime._load_program(str(program), program_verification=runtime.Verification.InternalConsistency)
+    method = loaded.load_method("forward")
+
+    def forward(*inputs: torch.Tensor) -> torch.Tensor:
+        method.set_inputs(inputs)
+        method.execute()
+        (logits,) = method.get_outputs()
+        assert isinstance(logits, torch.Tensor)
+        return logits
+
+    def constant(name: str) -> object:
+        getter = loaded.load_method(name)
+        getter.execute()
+        (value,) = getter.get_outputs()
+        return value
+
+    assert generate(forward, PROMPT, 30) == generate(eager(), PROMPT, 30)
+    assert report.delegation is not None
+    assert bool(report.delegation.delegated) is backends
+    assert [tensor.shape for tensor in report.inputs] == [(1, 3), (1,)]
+    names = {loaded.get_method_name(index) for index in range(loaded.num_methods())} - {"forward"}
+    assert {name: constant(name) for name in names} == {
+        "get_bos_id": 62,
+        "get_eos_ids": 63,
+        "get_max_seq_len": 16,
+        "get_max_context_len": 64,
+        "get_n_layers": 2,
+        "get_vocab_size": 64,
+        "use_kv_cache": True,
+        "use_sdpa_with_kv_cache": attention == "custom_sdpa",
+        "enable_dynamic_shape": True,
+    }
