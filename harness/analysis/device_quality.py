@@ -12,7 +12,7 @@ from typing import Final
 from harness.core.device import DeviceState
 from harness.core.note import Note
 from harness.core.order_statistics import median
-from harness.core.result import Launch
+from harness.core.result import DISCARDED_FOR_HEAT, Launch
 
 BUSY_LIMIT: Final = 0.15
 """Share of the machine that others may use: below, a pinned runner on a machine of two cores still has its core."""
@@ -62,7 +62,7 @@ def assess_device(launches: Sequence[Launch], cores: int, threads: int | None) -
 
 def note_discarded_for_heat(launches: Sequence[Launch]) -> Iterator[Note]:
     """Note discarded launches although the numbers are sound: they explain why it took so long."""
-    discarded = [launch.index for launch in launches if launch.discarded is not None and launch.throttled]
+    discarded = [launch.index for launch in launches if launch.discarded == DISCARDED_FOR_HEAT]
     if discarded:
         yield Note(
             code="spoilt_by_heat",

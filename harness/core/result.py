@@ -32,6 +32,9 @@ from harness.core.values import Value, replace_surrogates
 SCHEMA_VERSION: Final = "1.7"
 """Its first number is raised when a reader of older results could be misled, else its second."""
 
+DISCARDED_FOR_HEAT: Final = "throttled by heat"
+"""Reason of a discarded launch."""
+
 
 class Launch(Value):
     """One start of the runner.

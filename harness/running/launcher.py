@@ -226,7 +226,7 @@ class Launcher:
         ]
 
     def replace_observations(self, index: int, observations: tuple[Observation, ...]) -> None:
-        """Give a launch that does not count for anything else the observations of a probe."""
+        """Give a launch other observations than it reported: those of a probe, or the same under other names."""
         self._observations[index] = observations
 
     def add_probe_pass(self, probe_pass: ProbePass) -> None:

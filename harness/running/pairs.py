@@ -19,7 +19,7 @@ from harness.core.comparison import OperatorMedians, Pair
 from harness.core.errors import BenchmarkFailed, DeviceLost
 from harness.core.metric import LATENCY, Observation, convert, is_counted
 from harness.core.note import Note
-from harness.core.result import Launch, Outcome
+from harness.core.result import DISCARDED_FOR_HEAT, Launch, Outcome
 from harness.running.comparability import DiscardedPairs, layout_notes, unequal_samples, unused_samples
 from harness.running.compared_metric import ComparedMetric
 from harness.running.derived_metrics import operator_medians
@@ -27,7 +27,7 @@ from harness.running.interleaving import Interleaving
 from harness.running.launcher import Launcher, ObservedLaunch
 from harness.running.metered import TOO_SHORT, lengthen
 from harness.running.padding import padding_length
-from harness.running.retry import THROTTLED, RetryPolicy
+from harness.running.retry import RetryPolicy
 
 _FEWEST_FAILURES: Final = 3
 _FAILING_SHARE: Final = 0.2
@@ -394,5 +394,5 @@ def tune(launch: Launch, observations: Sequence[Observation], compared: Observat
 
 def _why_discarded(launch: Launch, side: str) -> str:
     if launch.outcome is Outcome.OK and launch.throttled:
-        return THROTTLED
+        return DISCARDED_FOR_HEAT
     return f"the {side} of its pair has no numbers"

@@ -12,6 +12,7 @@ from typing import Final
 
 from harness.core.benchmark import ERROR, LOAD_TIME, MEMORY, OPERATORS, POWER, Benchmark
 from harness.core.errors import BenchmarkFailed
+from harness.core.generation import GENERATION
 from harness.core.metric import ENERGY_METRICS, Observation
 from harness.core.note import Note
 from harness.core.result import Outcome
@@ -20,6 +21,10 @@ from harness.running.launch import with_remaining_time
 from harness.running.launcher import Launcher
 from harness.running.metered import lengthen
 from harness.running.retry import RetryPolicy, launch_with_retry
+
+
+def _keep_name(observation: Observation) -> Observation:
+    return observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +36,18 @@ class Pass:
         prepare: Returns the benchmark with the options of its launch.
         covers: Whether an observation is of this kind.
         reports: Whether its launch reports observations of this kind at all.
+        rename: Returns an observation of its launch under the name that the kind gives it; `covers` is asked of that.
+        is_heating: Whether heat belongs to what it measures: then a launch that throttles the device is kept.
+        proof: Metric without which its launch did something else than it was asked for; None where any figure will do.
     """
 
     kind: str
     prepare: Callable[[Benchmark], Benchmark]
     covers: Callable[[Observation], bool]
     reports: bool = True
+    rename: Callable[[Observation], Observation] = _keep_name
+    is_heating: bool = False
+    proof: str | None = None
 
 
 class PassFailed(BenchmarkFailed):
@@ -88,14 +99,17 @@ def run_passes(launcher: Launcher, policy: RetryPolicy) -> None:
         if item.kind == ERROR:
             prepared = prepared.model_copy(update={"output_files": benchmark.output_files})
         try:
-            observed = launch_with_retry(launcher, prepared, policy)
+            observed = launch_with_retry(launcher, prepared, policy, keep_throttled=item.is_heating)
         except BenchmarkFailed as error:
             raise PassFailed(item.kind, error.message, hint=error.hint) from error
         launch = observed.launch
+        observations = tuple(map(item.rename, observed.observations))
+        launcher.replace_observations(launch.index, observations)
         launcher.restrict(item.covers, f"it is the pass for `{item.kind}`, of which nothing else counts")
         if launch.outcome is not Outcome.OK:
             raise PassFailed(item.kind, launch.reason or launch.outcome.words, hint=None, outcome=launch.outcome)
-        if item.reports and not any(item.covers(observation) for observation in observed.observations):
+        covered = [observation.name for observation in observations if item.covers(observation)]
+        if item.reports and (item.proof not in covered if item.proof else not covered):
             raise PassFailed(item.kind, "its launch reported no such figure", hint=_HINTS.get(item.kind))
 
 
@@ -149,10 +163,20 @@ def _for_long_run(benchmark: Benchmark) -> Benchmark:
     return benchmark.model_copy(update=update)
 
 
+def _name_for_long_run(observation: Observation) -> Observation:
+    """Return an observation of a long run under its type, so that it does not mix with those of a warm device."""
+    is_its_own = observation.type in _TYPES_OF_LONG_RUN or observation.name in _TELLING_OF_LONG_RUN
+    return observation.model_copy(update={"type": SUSTAINED}) if is_its_own else observation
+
+
 _LONG_RUN: Final = "sustained"
 
+_TYPES_OF_LONG_RUN: Final = ("NET", GENERATION)
+_TELLING_OF_LONG_RUN: Final = ("RUN iterations_done", "RUN samples_thinned")
+
 _HINTS: Final = {
-    _LONG_RUN: "measure with the harness's own runners, or leave out `sustained`",
+    _LONG_RUN: "measure with a runner of the harness, or let the program run for {sustained_s} seconds and print "
+    "`NET start_time` beside `NET latency` (docs/scenarios.md)",
     OPERATORS: "measure with a runner that has an event tracer (`harness doctor` says which do), or leave out the kind",
     POWER: "measure on a device that reports energy, or leave out the kind",
     MEMORY: "measure with the harness's own runners, which report it, or leave out the kind",
@@ -181,5 +205,8 @@ _PASSES: Final = (
         _LONG_RUN,
         _for_long_run,
         lambda observation: observation.type == SUSTAINED,
+        rename=_name_for_long_run,
+        is_heating=True,
+        proof=f"{SUSTAINED} start_time",
     ),
 )

@@ -13,11 +13,8 @@ from harness.core.benchmark import Benchmark
 from harness.core.errors import DeviceLost
 from harness.core.note import Note
 from harness.core.protocols import Reconnectable, Session
-from harness.core.result import Outcome
+from harness.core.result import DISCARDED_FOR_HEAT, Outcome
 from harness.running.launcher import Launcher, ObservedLaunch
-
-THROTTLED: Final = "throttled by heat"
-"""Reason of a discarded launch."""
 
 _MOST_RECONNECTS: Final = 5
 """A device that goes away more often during one benchmark has a loose cable."""
@@ -73,18 +70,21 @@ class RetryPolicy:
         )
 
 
-def launch_with_retry(launcher: Launcher, benchmark: Benchmark, policy: RetryPolicy) -> ObservedLaunch:
+def launch_with_retry(
+    launcher: Launcher, benchmark: Benchmark, policy: RetryPolicy, *, keep_throttled: bool = False
+) -> ObservedLaunch:
     """Launch until a launch counts, or fails by itself.
 
     Args:
         launcher: The side to launch.
         benchmark: The job's benchmark, perhaps with a shorter time limit.
         policy: Waits for a device that went away.
+        keep_throttled: Whether a launch counts although heat slowed it: a long run is about that.
 
     Raises:
         DeviceLost: The device went away for good.
     """
-    throttled = 0
+    throttled = _MOST_THROTTLED if keep_throttled else 0
     while True:
         try:
             observed = launcher.launch(benchmark)
@@ -93,5 +93,5 @@ def launch_with_retry(launcher: Launcher, benchmark: Benchmark, policy: RetryPol
             continue
         if observed.launch.outcome is not Outcome.OK or not observed.launch.throttled or throttled == _MOST_THROTTLED:
             return observed
-        launcher.discard(THROTTLED)
+        launcher.discard(DISCARDED_FOR_HEAT)
         throttled += 1

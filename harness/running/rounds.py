@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from harness.core.benchmark import Benchmark
 from harness.core.errors import BenchmarkFailed, DeviceLost
-from harness.core.result import Outcome
+from harness.core.result import DISCARDED_FOR_HEAT, Outcome
 from harness.running.compared_metric import ComparedMetric
 from harness.running.launcher import Launcher, ObservedLaunch
 from harness.running.padding import padding_length
 from harness.running.pairs import TooManyFailures, tune
-from harness.running.retry import THROTTLED, RetryPolicy, launch_with_retry
+from harness.running.retry import RetryPolicy, launch_with_retry
 from harness.shell import pause
 
 _FEWEST_FAILURES = 3
@@ -154,7 +154,7 @@ class RoundedLaunches:
         values = self.metric.values(observed.observations) if observed.counts else None
         if values is None:
             is_hot = observed.launch.outcome is Outcome.OK and observed.launch.throttled
-            program.launcher.discard(THROTTLED if is_hot else "it has no numbers")
+            program.launcher.discard(DISCARDED_FOR_HEAT if is_hot else "it has no numbers")
         return values
 
     def _count_failure(self, program: RankedProgram, observed: ObservedLaunch) -> BenchmarkFailed | None:

@@ -12,6 +12,7 @@ from harness.analysis.results import build_result
 from harness.core.benchmark import Benchmark, Model, Origin, OutputFile
 from harness.core.build import Build
 from harness.core.command import Command, Completed
+from harness.core.device import DeviceState
 from harness.core.measurement import Job, Measurement
 from harness.core.protocols import Session
 from harness.core.result import Outcome, Result
@@ -30,7 +31,7 @@ while [ $# -gt 0 ]; do
     --operators) latency=200; [ -n "$NO_TRACER" ] || observe conv latency us 60;;
     --outputs) echo 1 2 3 > "$2"; shift;;
     --fail) exit 3;;
-    --sustained) [ -n "$NO_LONG_RUN" ] || observe SUSTAINED latency us 300; latency=300;;
+    --sustained) [ -n "$NO_LONG_RUN" ] || observe NET start_time ns 0; observe LLM decode_rate 1/s 7; latency=300;;
   esac; shift
 done
 observe NET latency us $latency
@@ -76,6 +77,25 @@ class MeteredSession:
         self.energy.append(command.energy)
         completed = self._session.run(command)
         return replace(completed, energy_mj={"battery": 7.0}) if command.energy else completed
+
+
+class HeatedSession:
+    """A session whose device has throttled after a long run."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.device = session.device
+        self.stage = session.stage
+        self.pull = session.pull
+        self._is_hot = False
+
+    def run(self, command: Command) -> Completed:
+        self._is_hot = "--sustained" in command.argv
+        return self._session.run(command)
+
+    def state(self) -> DeviceState:
+        state = self._session.state()
+        return state.model_copy(update={"thermal_status": 3}) if self._is_hot else state
 
 
 SCORES = OutputFile(key="output_files.scores", filename="scores.txt", location="{TGTDIR}scores.txt")
@@ -201,7 +221,20 @@ def test_a_long_run_comes_last_in_a_launch_of_its_own_with_as_much_time(session:
     assert result.outcome is Outcome.OK, result.reason
     assert trace(measured) == [("50",), ("50",), ("50", "--operators"), ("50", "--sustained", "600")]
     assert samples(result, "SUSTAINED latency") == (300.0,)
+    assert samples(result, "SUSTAINED start_time") == (0.0,)
+    assert samples(result, "SUSTAINED decode_rate") == (7.0,)
     assert samples(result, "NET latency") == (100.0, 100.0)
+    assert result.metric("NET start_time") is result.metric("LLM decode_rate") is None
+
+
+def test_a_long_run_that_heats_the_device_until_it_throttles_is_kept(session: Session, tmp_path: Path) -> None:
+    heated = HeatedSession(session)
+    measured, result = run(heated, tmp_path, "delay", sustained=SustainedRequest(seconds=600))
+    assert result.outcome is Outcome.OK, result.reason
+    assert trace(measured) == [("50",), ("50",), ("50", "--sustained", "600")]
+    assert measured.launches[-1].throttled
+    assert samples(result, "SUSTAINED latency") == (300.0,)
+    assert not {"spoilt_by_heat", "throttled"} & {note.code for note in result.notes}, "the steady figures are sound"
 
 
 def test_a_long_run_without_figures_is_a_failure_and_leaves_the_latency(session: Session, tmp_path: Path) -> None:
