@@ -30,7 +30,7 @@ from harness.core.build import Build
 from harness.core.cached_files import CachedFile, ExportReport
 from harness.core.command import Command, Completed
 from harness.core.device import Device
-from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
+from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
 from harness.core.evaluation import LayerGaps
 from harness.core.examples import Stage, TensorInfo
 from harness.core.measurement import Job
@@ -44,8 +44,9 @@ class ExecuTorch:
     """Framework plug-in.
 
     Implements `Framework`, `StepParser`, `Interleavable`, `Exporter`, `CalibratedExporting`, `RunnerSources`,
-    `OptionReader`, `LayoutLinking`, `OperatorIdentification`, `PackageChecking`, `ReferenceMaking`, `LayerComparing`,
-    `ExampleRunning`, `BackendOptionChecking`, `Generating` and `Diagnosable` of `harness.core.protocols`.
+    `RunnerSubstituting`, `OptionReader`, `LayoutLinking`, `OperatorIdentification`, `PackageChecking`,
+    `ReferenceMaking`, `LayerComparing`, `ExampleRunning`, `BackendOptionChecking`, `Generating` and `Diagnosable` of
+    `harness.core.protocols`.
     """
 
     name = "executorch"
@@ -133,6 +134,16 @@ class ExecuTorch:
     ) -> tuple[Sequence[Observation], Sequence[Note]]:
         """Parse the observer lines of a step on the host."""
         return parse_step(completed, benchmark)
+
+    def substitute_runner(self, build: Build, benchmark: Benchmark, files: Mapping[str, CachedFile]) -> Build:
+        """Return the Python runner for a program with operators of language models, which the native one lacks."""
+        if benchmark.commands or benchmark.app is not None:
+            return build
+        try:
+            model = files.get(command_line.model_key(benchmark))
+        except BenchmarkFailed:  # as composing the command will say
+            return build
+        return build if model is None else choice.substitute_build(build, self._settings, model.path)
 
     def runner_sources(self) -> Path | None:
         """Return the folder of the native runner's sources."""

@@ -69,6 +69,7 @@ class Runner:
 
     def execute_examples(self) -> Iterator[str]:
         """Execute examples, and yield what is printed of them. Errors as for `run`."""
+        self._import_runtime()
         model = self._load(Phases(is_recording=False))
         descriptions = run_examples(model, self._arguments, self._explaining)
         peak, threads, texts = memory_bytes("VmHWM"), model.threads, model.describe()
@@ -82,8 +83,7 @@ class Runner:
             RunnerFailure: The model cannot be measured.
         """
         arguments = self._arguments
-        if isinstance(self._engine, ImportsRuntime):
-            self._engine.import_runtime(self._make_request())
+        self._import_runtime()
         before = memory_bytes("VmRSS")
         phases = Phases(is_recording=arguments.phases)
         unavailable = self._drop_files() if arguments.cold else None
@@ -138,6 +138,10 @@ class Runner:
             raise RunnerFailure(ExitStatus.USAGE, sentence)
         with self._explaining("the program cannot generate"):
             return Generation(model.language_model(), self._arguments, cpu_clock)
+
+    def _import_runtime(self) -> None:
+        if isinstance(self._engine, ImportsRuntime):
+            self._engine.import_runtime(self._make_request())
 
     def _load(self, phases: Phases) -> LoadedModel:
         check_file(self._arguments.model, ExitStatus.NOT_LOADED)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from frameworks.executorch.openvino_releases import REMEDY, find_library_problem
-from frameworks.executorch.python.extension import Method, Program, Runtime, load_runtime, set_threads
+from frameworks.executorch.python.extension import Method, Program, Runtime, load_operators, load_runtime, set_threads
 from frameworks.executorch.python.failures import explain, explain_failures
 from frameworks.executorch.python.language_model import ProgramLanguageModel
 from frameworks.executorch.python.program_file import DTYPES, read_signature
@@ -111,13 +111,13 @@ class ExecuTorchProgram:
 class ExecuTorchEngine:
     """ExecuTorch's Python extension."""
 
-    def import_runtime(self, request: LoadRequest) -> None:  # noqa: ARG002 - an engine's
-        """Import the extension, and torch, which it needs.
+    def import_runtime(self, request: LoadRequest) -> None:
+        """Import the extension, and torch, which it needs, with the operators that the program names.
 
         Raises:
             RunnerFailure: It cannot be imported.
         """
-        load_runtime()
+        load_operators(load_runtime(), request.model)
 
     def load(self, request: LoadRequest) -> ExecuTorchProgram:
         """Load program and method.

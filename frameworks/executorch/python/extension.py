@@ -6,8 +6,10 @@ import ctypes
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
+from frameworks.executorch.python.program_file import names_operators
 from frameworks.python_runner.failure import ExitStatus, RunnerFailure
 
 if TYPE_CHECKING:
@@ -78,12 +80,24 @@ class VerificationLevels(Protocol):
 class Runtime(Protocol):
     """Extension module: `_C` since 1.5, `_portable_lib` before. Not everything in use has a public name."""
 
+    __file__: str
     Verification: VerificationLevels
 
     def _load_program(self, path: str, *, program_verification: object) -> Program: ...
     def _unsafe_reset_threadpool(self, num_threads: int) -> None: ...
     def _threadpool_get_thread_count(self) -> int: ...
 
+
+_SUFFIX: Final = ".dylib" if sys.platform == "darwin" else ".so"
+_KERNELS: Final = f"libexecutorch_kernels_quantized{_SUFFIX}"
+_QUANTIZED: Final = "quantized_decomposed"
+_LIBRARIES: Final = MappingProxyType(
+    {
+        "llama": Path("extension", "llm", "custom_ops", "libcustom_ops_aot_lib"),
+        _QUANTIZED: Path("kernels", "quantized", "libquantized_ops_aot_lib"),
+    }
+)
+"""Library of the operators of a namespace, within the package; without its suffix."""
 
 _REMEDY: Final = "the extra `tested` of edge-harness brings releases of torch and executorch that belong together"
 
@@ -108,6 +122,30 @@ def load_runtime() -> Runtime:
     return loaded
 
 
+def load_operators(runtime: Runtime, model: Path) -> None:
+    """Load the libraries of the operators that a program names and that the extension itself lacks.
+
+    They also register the operators with torch, which they need; programs without them are not burdened.
+
+    Raises:
+        RunnerFailure: A library cannot be loaded.
+    """
+    import torch  # noqa: PLC0415 - see load_runtime
+
+    package = Path(runtime.__file__).parents[2]
+    for namespace, library in _LIBRARIES.items():
+        path = package / library.with_suffix(_SUFFIX)
+        if not path.exists() or not names_operators(model, namespace):
+            continue
+        if namespace == _QUANTIZED and (package / "lib" / _KERNELS).exists():  # loaded with the extension
+            continue
+        try:
+            torch.ops.load_library(str(path))  # type: ignore[no-untyped-call]
+        except OSError as error:
+            sentence = f"the operators `{namespace}::` that the program needs cannot be loaded: {error} ({_REMEDY})"
+            raise RunnerFailure(ExitStatus.NOT_LOADED, sentence) from error
+
+
 def set_threads(runtime: Runtime, threads: int | None) -> int:
     """Set the size of the runtime's thread pool, where one is given, and return its size in use.
 
@@ -120,7 +158,6 @@ def set_threads(runtime: Runtime, threads: int | None) -> int:
 
 def _load_quantized_kernels(package: Path) -> None:
     """Load the kernels of quantised operators without a delegate, which only the SDK contains."""
-    suffix = "dylib" if sys.platform == "darwin" else "so"
-    library = package / "lib" / f"libexecutorch_kernels_quantized.{suffix}"
+    library = package / "lib" / _KERNELS
     if library.exists():
         ctypes.CDLL(str(library))

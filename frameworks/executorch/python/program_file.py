@@ -160,6 +160,24 @@ def read_signature(program: Path, method: str) -> Signature:
         return Signature(inputs, outputs, plan.numbers(_PLANNED, "<q")[1:], backends)  # the first size is reserved
 
 
+def names_operators(program: Path, namespace: str) -> bool:
+    """Return whether a program names operators of a namespace, such as `llama`; false where it cannot be read.
+
+    Args:
+        program: Any file: it is searched and not parsed, for nobody has verified it. Its segments are left out.
+        namespace: The namespace.
+    """
+    try:
+        with program.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            end = len(content)
+            if end >= 8 + _HEADER.size:
+                magic, _, program_bytes, _ = _HEADER.unpack_from(content, 8)
+                end = min(end, program_bytes) if magic == b"eh00" else end
+            return content.find(f"{namespace}::".encode(), 0, end) >= 0
+    except (OSError, ValueError):  # the latter for an empty file
+        return False
+
+
 def read_sections(program: bytes) -> dict[str, int]:
     """Return the sizes in bytes of the parts of a program's file, which add up to that of the file.
 

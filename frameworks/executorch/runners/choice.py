@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Final
 
 from frameworks.executorch.options import ExecuTorchOptions
+from frameworks.executorch.python.program_file import names_operators
 from frameworks.executorch.runners.cross import cross_build
-from frameworks.executorch.runners.native import native_build
+from frameworks.executorch.runners.native import LAYOUTS, native_build
 from frameworks.executorch.runners.wheel import installed_wheel
 from frameworks.python_build import python_build as make_python_build
 from harness.config.settings import Settings
@@ -41,6 +42,25 @@ def installed_build(settings: Settings, progress: Progress) -> Build:
             raise
         progress.say(f"using the Python runner, which adds microseconds and a second of start-up: {error}")
         return python_build(settings.cache_dir)
+
+
+def substitute_build(build: Build, settings: Settings, model: Path) -> Build:
+    """Return the Python runner where the choice was ours, and the native one lacks operators of the program.
+
+    Operators of language models, `llama::custom_sdpa` and others, are in no C++ library of the released package.
+
+    Args:
+        build: The runner of the device.
+        settings: The settings; a runner that is named in them stays.
+        model: The program.
+
+    Raises:
+        BuildFailed: The Python runner cannot be made.
+    """
+    is_ours = (build.source, build.recipe) == ("installed", "native") and LAYOUTS not in build.flags
+    if not is_ours or settings.of(ExecuTorchOptions).runner != "auto" or not names_operators(model, "llama"):
+        return build
+    return python_build(settings.cache_dir)
 
 
 def device_build(settings: Settings, progress: Progress, *, device: Device) -> Build:

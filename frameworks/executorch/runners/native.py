@@ -18,6 +18,9 @@ from harness.core.protocols import Progress
 from harness.files.digests import sha256_of_file, sha256_of_folder, sha256_of_texts
 from harness.files.programs import RUNNER, layout_name
 
+LAYOUTS: Final = "layouts"
+"""Flag of builds with further layouts: their number."""
+
 SOURCES: Final = Path(__file__).parents[1] / "native"
 
 _PERMUTE_LINK: Final = Path(*specifications.__path__[:1], "frameworks", "permute_link.py")
@@ -98,7 +101,7 @@ def link_layouts(build: Build, count: int, cache_dir: Path, progress: Progress) 
         raise BuildFailed(
             f"the {build.recipe} runner cannot be linked in other layouts", hint="leave out --layouts or --runner"
         )
-    flags = {**build.flags, "layouts": str(count), "permute_link": sha256_of_file(_PERMUTE_LINK)}
+    flags = {**build.flags, LAYOUTS: str(count), "permute_link": sha256_of_file(_PERMUTE_LINK)}
     digest = sha256_of_texts(flags)
     program = runner_path(cache_dir, digest).with_name(RUNNER)  # as long a name as those of layouts
     names = [layout_name(number) for number in range(1, count + 1)]

@@ -37,6 +37,7 @@ from harness.core.protocols.frameworks import (
     PackageChecking,
     ReferenceMaking,
     RunnerSources,
+    RunnerSubstituting,
     StagedExamples,
     StepParser,
 )
@@ -124,6 +125,7 @@ __all__ = [
     "ResultArchive",
     "Rewriting",
     "RunnerSources",
+    "RunnerSubstituting",
     "Session",
     "Spooling",
     "Staged",

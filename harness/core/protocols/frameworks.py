@@ -204,6 +204,23 @@ class OperatorIdentification(Protocol):
 
 
 @runtime_checkable
+class RunnerSubstituting(Protocol):
+    """A framework with several runners, of which the installed one cannot execute every program."""
+
+    def substitute_runner(self, build: Build, benchmark: Benchmark, files: Mapping[str, CachedFile]) -> Build:
+        """Return the runner of a benchmark: `build`, or another one where the program needs what that lacks.
+
+        Args:
+            build: The runner of the device, from wherever it came.
+            benchmark: The benchmark.
+            files: Its files by key.
+
+        Raises:
+            BuildFailed: The other one cannot be made.
+        """
+
+
+@runtime_checkable
 class LayoutLinking(Protocol):
     """A framework whose installed runner can be linked in other layouts: its objects in another order, with padding."""
 

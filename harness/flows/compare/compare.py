@@ -259,7 +259,9 @@ class ComparisonStages:
             if assignment.is_possible and isinstance(build := builds.get(key), Failure):
                 self._report(self._not_run(assignment, build))  # then files may be missing, too
                 return None
-        control_job, treatment_job = (make_job(assignment, builds, self._files) for builds in sides)
+        control_job, treatment_job = (
+            make_job(assignment, builds, self._files, self._plan.frameworks) for builds in sides
+        )
         if isinstance(control_job, Failure):
             self._report(self._not_run(assignment, control_job))
             return None

@@ -18,7 +18,7 @@ from harness.core.protocols import Progress, Session, is_local
 from harness.files.drafts import open_scratch_folder
 from harness.files.examples import read_manifest
 from harness.flows.measure.example_types import fit_examples
-from harness.flows.measure.jobs import JobsAndFailures
+from harness.flows.measure.jobs import JobsAndFailures, substitute_runner
 from harness.flows.measure.plan import Plan
 from harness.running.outputs import take_outputs
 
@@ -69,7 +69,7 @@ def _take(job: Job, plan: Plan, session: Session, *, settings: Settings, progres
         EnvironmentProblem: There is no runner here, or the cache cannot be written.
     """
     framework = plan.frameworks[job.benchmark.framework]
-    build = framework.build(session.device, progress)
+    build = substitute_runner(framework, framework.build(session.device, progress), job.benchmark, job.files)
     references = job.references
     if references is None:
         raise BenchmarkFailed(f"{job.benchmark.title}: there are no examples")

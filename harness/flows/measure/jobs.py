@@ -15,7 +15,9 @@ from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.cached_files import CachedFile
 from harness.core.device import Device
+from harness.core.errors import BuildFailed
 from harness.core.measurement import Job
+from harness.core.protocols import Framework, RunnerSubstituting
 from harness.core.result import Outcome, Report, Result
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, PreparedReferences, file_key
 from harness.flows.measure.references import is_evaluated
@@ -43,7 +45,7 @@ def make_jobs(
     numbers = {id(benchmark): number for number, benchmark in enumerate(plan.benchmarks)}
     impossible: list[tuple[Assignment, Failure]] = []
     for assignment in plan.assignments:
-        job = _with_references(make_job(assignment, builds, files), references)
+        job = _with_references(make_job(assignment, builds, files, plan.frameworks), references)
         if isinstance(job, Job):
             jobs[assignment.device.identity][numbers[id(assignment.benchmark)]] = job
         else:
@@ -65,7 +67,9 @@ def _with_references(job: Job | Failure, references: PreparedReferences) -> Job 
     return replace(job, references=prepared)
 
 
-def make_job(assignment: Assignment, builds: Builds, files: Files) -> Job | Failure:
+def make_job(
+    assignment: Assignment, builds: Builds, files: Files, frameworks: Mapping[str, Framework] = MappingProxyType({})
+) -> Job | Failure:
     """Make the job of one assignment, or return why its runner or one of its files is missing."""
     if assignment.obstacle is not None:
         return Failure(Outcome.SKIPPED, assignment.obstacle)
@@ -83,6 +87,12 @@ def make_job(assignment: Assignment, builds: Builds, files: Files) -> Job | Fail
         file = files[key]
         if isinstance(file, CachedFile):
             needed[name] = file.model_copy(update={"key": name})
+    framework = frameworks.get(assignment.benchmark.framework)
+    try:
+        if framework is not None:
+            build = substitute_runner(framework, build, assignment.benchmark, needed)
+    except BuildFailed as error:
+        return Failure(Outcome.FAILED, error.message, error.hint, is_environment_problem=True)
     return Job(
         assignment.benchmark,
         build,
@@ -91,6 +101,19 @@ def make_job(assignment: Assignment, builds: Builds, files: Files) -> Job | Fail
         unmetered=assignment.unmetered,
         probes=assignment.probes,
     )
+
+
+def substitute_runner(
+    framework: Framework, build: Build, benchmark: Benchmark, files: Mapping[str, CachedFile]
+) -> Build:
+    """Return the runner of a benchmark: that of the device, or another one that its program needs.
+
+    Raises:
+        BuildFailed: The other one cannot be made.
+    """
+    if not isinstance(framework, RunnerSubstituting):
+        return build
+    return framework.substitute_runner(build, benchmark, files)
 
 
 def _find_build(assignment: Assignment, builds: Builds) -> Build | Failure:

@@ -113,7 +113,7 @@ class _Jobs:
         wanted = {id(benchmark) for benchmark in group.benchmarks}
         for assignment in self.plan.assignments:
             if assignment.device.identity == device.identity and id(assignment.benchmark) in wanted:
-                yield assignment.benchmark, make_job(assignment, self._builds, self._files)
+                yield assignment.benchmark, make_job(assignment, self._builds, self._files, self.plan.frameworks)
 
     def add_references(self, jobs: Sequence[Job], device: Device) -> list[Job]:
         """Return the jobs, of which the first has what the outputs of all are compared with, or why there is nothing.

@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
 from executorch.exir.passes.sym_shape_eval_pass import ConstraintBasedSymShapeEvalPass
+from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401 - registers them
 
 from frameworks.python_runner.made_up import DEPTH_TOKENS, make_up_tokens
 
@@ -50,6 +51,28 @@ class Decoder(torch.nn.Module):
         hidden = hidden + torch.softmax(scores, dim=-1) @ self.values
         logits: torch.Tensor = self.head(hidden)[None]
         return logits[:, -1] if self.last else logits
+
+
+class CustomDecoder(Decoder):
+    """The same with the operators of ExecuTorch's language models."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("keys", torch.zeros(1, CONTEXT, 1, WIDTH))
+        self.register_buffer("values", torch.zeros(1, CONTEXT, 1, WIDTH))
+
+    def forward(self, tokens: torch.Tensor, input_pos: torch.Tensor) -> torch.Tensor:
+        start = int(input_pos[-1].item())
+        torch._check(start >= 0)  # type: ignore[no-untyped-call]
+        torch._check(start + tokens.shape[1] <= CONTEXT)  # type: ignore[no-untyped-call]
+        places = torch.ones_like(tokens[0]).cumsum(0) - 1 + input_pos
+        hidden = self.tokens(tokens)[0] + self.places(places)
+        query, key, value = (layer(hidden)[None, :, None] for layer in (self.query, self.key, self.value))
+        torch.ops.llama.update_cache(key, self.keys, start)
+        torch.ops.llama.update_cache(value, self.values, start)
+        mixed = torch.ops.llama.custom_sdpa(query, self.keys, self.values, start, None, 0.0, True, 1.0)
+        logits: torch.Tensor = self.head(hidden + mixed[0, :, 0])[None]
+        return logits
 
 
 class Stateless(torch.nn.Module):
@@ -108,6 +131,7 @@ def main(folder: Path) -> None:
         ("last", Decoder(last=True), CHUNK, True, torch.int64),
         ("single", Decoder(), 1, False, torch.int64),
         ("int32", Decoder(), CHUNK, True, torch.int32),
+        ("custom", CustomDecoder(), CHUNK, True, torch.int64),
         ("fixed", Decoder(), 8, False, torch.int64),
         ("stateless", Stateless(), 1, False, torch.int64),
         ("nan", NotANumber(), 1, False, torch.int64),

@@ -63,6 +63,13 @@ def test_new_tokens_are_those_of_eager_torch(
     assert numbers(completed, "memory_after_prefill")
 
 
+def test_the_python_runner_has_the_operators_of_language_models(
+    python: Build, language_models: Path, expected: Mapping[str, Any]
+) -> None:
+    completed = generate(python.programs["program"], language_models / "custom.pte", "--prompt-tokens", 9)
+    assert {tuple(stream.tokens) for stream in streams(completed)} == {tuple(expected["made_up"])}
+
+
 @pytest.mark.parametrize(("words", "key"), [((), "made_up"), (("--depth", 17), "deep")])
 def test_made_up_prompts_are_the_same_in_every_runner(
     runner: Path, language_models: Path, expected: Mapping[str, Any], words: tuple[object, ...], key: str
@@ -143,9 +150,6 @@ def hostile(language_models: Path) -> Path:
         (language_models / f"{name}.bin").write_bytes(array.array("q", tokens).tobytes())
     (language_models / "empty.bin").write_bytes(b"")
     (language_models / "odd.bin").write_bytes(bytes(9))
-    (language_models / "custom.pte").write_bytes(
-        (language_models / "single.pte").read_bytes().replace(b"aten::embedding", b"llama::embeddin")
-    )
     return language_models
 
 
@@ -158,9 +162,12 @@ def test_what_cannot_be_generated_is_refused_in_words(line: str, sentence: str, 
     assert completed.stdout == ""
 
 
-def test_the_native_runner_names_the_runner_with_the_operators_of_language_models(native: Build, hostile: Path) -> None:
-    completed = generate(native.programs["program"], hostile / "custom.pte", "--prompt-tokens", 9)
+def test_the_native_runner_names_the_runner_with_the_operators_of_language_models(
+    native: Build, language_models: Path
+) -> None:
+    completed = generate(native.programs["program"], language_models / "custom.pte", "--prompt-tokens", 9)
     assert completed.exit_code == 3
     sentence = completed.stderr.splitlines()[-1]
-    assert "the program needs operator llama::embeddin.out, which this runtime does not have" in sentence
+    operators = "llama::update_cache.out, llama::custom_sdpa.out"
+    assert f"the program needs operators {operators}, which this runtime does not have" in sentence
     assert "--runner python" in sentence

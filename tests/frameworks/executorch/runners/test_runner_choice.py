@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -63,3 +64,54 @@ def test_a_given_program_is_identified_by_its_content(tmp_path: Path, progress: 
     second = choice.installed_build(Settings(program={"program": program}), progress)
     assert first.commit != second.commit
     assert first.digest != second.digest
+
+
+NATIVE = Build(source="installed", commit="1.5.1", recipe="native")
+HEADER = struct.pack("<I4s4sIQQ", 0, b"ET12", b"eh00", 24, 64, 64)
+
+
+def program(folder: Path, content: bytes) -> Path:
+    file = folder / "net.pte"
+    file.write_bytes(content)
+    return file
+
+
+def settings_of(folder: Path, runner: Kind = "auto") -> Settings:
+    return Settings(plug_ins=(ExecuTorchOptions(runner=runner),), cache_dir=folder)
+
+
+def test_a_program_with_operators_of_language_models_gets_the_python_runner(tmp_path: Path) -> None:
+    model = program(tmp_path, HEADER + b"llama::custom_sdpa".ljust(64))
+    assert choice.substitute_build(NATIVE, settings_of(tmp_path), model).recipe == "python"
+
+
+@pytest.mark.parametrize(
+    ("build", "runner"),
+    [
+        (NATIVE, "native"),
+        (NATIVE.model_copy(update={"flags": {"layouts": "3"}}), "auto"),
+        (NATIVE.model_copy(update={"recipe": "cross"}), "auto"),
+        (NATIVE.model_copy(update={"source": "git"}), "auto"),
+    ],
+)
+def test_a_runner_that_was_asked_for_stays(tmp_path: Path, build: Build, runner: Kind) -> None:
+    model = program(tmp_path, HEADER + b"llama::custom_sdpa".ljust(64))
+    assert choice.substitute_build(build, settings_of(tmp_path, runner), model) is build
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"ET12",
+        HEADER + b"aten::add",
+        HEADER + b"aten::add".ljust(64) + b"llama::custom_sdpa, in the weights",
+        HEADER[:16] + b"\xff" * 16 + b"aten::add",
+    ],
+)
+def test_other_programs_and_files_that_are_none_keep_the_native_runner(tmp_path: Path, content: bytes) -> None:
+    assert choice.substitute_build(NATIVE, settings_of(tmp_path), program(tmp_path, content)) is NATIVE
+
+
+def test_a_file_that_is_not_there_keeps_the_native_runner(tmp_path: Path) -> None:
+    assert choice.substitute_build(NATIVE, settings_of(tmp_path), tmp_path / "none.pte") is NATIVE
