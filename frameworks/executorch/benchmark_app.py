@@ -57,6 +57,8 @@ def compose(benchmark: Benchmark, app: App, files: Mapping[str, str]) -> Command
         ("input files", bool(benchmark.input_files)),
         ("output files", bool(benchmark.output_files)),
         ("a time limit", benchmark.time_limit_s is not None),
+        ("an arrival of executions", benchmark.arrival is not None),
+        ("a long run", benchmark.long_run_s is not None),
         ("a method", "method" in benchmark.variables),
         ("`command_args`", bool(benchmark.arguments)),
         ("times of operators", benchmark.operators),

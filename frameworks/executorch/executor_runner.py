@@ -54,6 +54,11 @@ def compose(benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Com
         raise BenchmarkUnsupported(
             "upstream's executor_runner cannot generate tokens", hint="measure with the runner of the harness"
         )
+    if benchmark.arrival is not None or benchmark.long_run_s is not None:
+        raise BenchmarkUnsupported(
+            "upstream's executor_runner executes back to back, and as often as it is told",
+            hint="measure with the runner of the harness, or leave out `arrival` and `sustained`",
+        )
     executions = command_line.warmup_of(benchmark) + command_line.iterations_of(benchmark)
     flags = {
         "model_path": files[command_line.model_key(benchmark)],

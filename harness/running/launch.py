@@ -14,6 +14,7 @@ from harness.core.errors import BenchmarkFailed
 from harness.core.protocols import Clock, Framework, Gated, Session, Staged
 from harness.core.result import Launch, Outcome, RawLog
 from harness.core.values import mask_secrets
+from harness.running.pacing import longest_pauses_s
 from harness.running.padding import separate_padding
 from harness.running.placeholder_values import PlaceholderValues, output_path
 
@@ -59,7 +60,7 @@ def compose_commands(
         replace(
             command,
             env={**command.env, **{name: names.text(value) for name, value in benchmark.env.items()}},
-            timeout_s=benchmark.timeout_s,
+            timeout_s=benchmark.timeout_s + longest_pauses_s(benchmark),
             cpus=benchmark.cpus if benchmark.cpus is not None else command.cpus,
             energy=benchmark.energy,
         )

@@ -18,6 +18,7 @@ from harness.core.power import LaunchMeter, PowerReading, PowerRequest
 from harness.core.protocols import Clock, Session
 from harness.core.result import Launch, Outcome
 from harness.running.launch import LaunchRecord, launch, wait_until_ready
+from harness.running.pacing import paced_iteration_s
 
 TOO_SHORT: Final = "it was too short for the meter"
 """Reason of a discarded launch."""
@@ -79,8 +80,10 @@ def lengthen(benchmark: Benchmark, launched: Launch, observations: Sequence[Obse
     spent_s = None if timed is None else convert(math.fsum(timed.samples), timed.unit, "s")
     if timed is None or not spent_s:
         return None
-    iteration_s = spent_s / len(timed.samples)
-    warmup_s = max(0, benchmark.warmup) * iteration_s
+    latency_s = spent_s / len(timed.samples)
+    iteration_s = paced_iteration_s(benchmark, latency_s)
+    spent_s = iteration_s * len(timed.samples)
+    warmup_s = max(0, benchmark.warmup) * latency_s
     beside_s = max(0.0, launched.wall_s - spent_s - warmup_s)
     least_s = max(request.window_s, _BESIDE * beside_s - warmup_s)
     least_s = min(least_s, benchmark.timeout_s / 2)

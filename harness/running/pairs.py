@@ -26,6 +26,7 @@ from harness.running.derived_metrics import operator_medians
 from harness.running.interleaving import Interleaving
 from harness.running.launcher import Launcher, ObservedLaunch
 from harness.running.metered import TOO_SHORT, lengthen
+from harness.running.pacing import paced_iteration_s
 from harness.running.padding import padding_length
 from harness.running.retry import RetryPolicy
 
@@ -381,13 +382,14 @@ def tune(launch: Launch, observations: Sequence[Observation], compared: Observat
     spent_s = convert(math.fsum(timed.samples), timed.unit, "s")
     if spent_s is None:
         return shortened
-    iteration_s = spent_s / len(timed.samples)
+    latency_s = spent_s / len(timed.samples)
+    iteration_s = paced_iteration_s(benchmark, latency_s)
     warmup = min(_WARMUP, benchmark.warmup) if benchmark.warmup >= 0 else _WARMUP
-    beside_s = launch.wall_s - spent_s - warmup * iteration_s
+    beside_s = launch.wall_s - iteration_s * len(timed.samples) - warmup * latency_s
     return shortened.model_copy(
         update={
             "iterations": iterations_for(beside_s, iteration_s),
-            "warmup": 1 if iteration_s > _SLOW_S else warmup,
+            "warmup": 1 if latency_s > _SLOW_S else warmup,
         }
     )
 

@@ -140,7 +140,8 @@ def _is_apart(item: Pass, benchmark: Benchmark) -> bool:
 
 
 def _execute_once(benchmark: Benchmark, **options: bool) -> Benchmark:
-    return benchmark.model_copy(update={"iterations": 1, "warmup": 0, "min_iterations": 1, **options})
+    once = {"iterations": 1, "warmup": 0, "min_iterations": 1, "arrival": None}
+    return benchmark.model_copy(update={**once, **options})
 
 
 def _for_memory(benchmark: Benchmark) -> Benchmark:
@@ -193,7 +194,7 @@ _PASSES: Final = (
     Pass(ERROR, _execute_once, lambda _: False, reports=False),
     Pass(
         OPERATORS,
-        lambda benchmark: benchmark.model_copy(update={"operators": True}),
+        lambda benchmark: benchmark.model_copy(update={"operators": True, "arrival": None}),
         lambda observation: observation.is_of_operator,
     ),
     Pass(

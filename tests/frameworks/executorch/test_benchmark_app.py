@@ -15,6 +15,7 @@ from harness.core.benchmark import Benchmark, ModelFile, Origin
 from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkUnsupported
+from harness.core.scenario import Arrival, Pattern
 
 APP = App(package="org.pytorch.executorch.Benchmark", tests="Tests.xctest")
 BUILD = Build(source="app", commit=APP.package)
@@ -51,6 +52,8 @@ def test_the_words_are_the_files_of_the_bundle_the_model_first(mv2: Benchmark) -
         ({"iterations": 50}, "50 iterations: it has 20"),
         ({"warmup": 10}, "10 warm-up iterations: it has 1"),
         ({"time_limit_s": 1.0}, "a time limit"),
+        ({"arrival": Arrival(pattern=Pattern.PERIODIC, interval_s=0.1)}, "an arrival of executions"),
+        ({"long_run_s": 600.0}, "a long run"),
         ({"variables": {"method": "decode"}}, "a method"),
         ({"arguments": "--seq_len 8"}, "`command_args`"),
         ({"operators": True}, "times of operators"),

@@ -19,6 +19,7 @@ from harness.core.build import Build
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, BuildFailed
 from harness.core.protocols import Diagnosable, Exporter, PackageChecking, Progress, RunnerSources
+from harness.core.scenario import Arrival, Pattern
 
 NATIVE = Build(source="installed", commit="1.5.1", recipe="native")
 FILES = {
@@ -197,6 +198,18 @@ def test_upstreams_runner_is_started_with_its_own_flags_and_warms_up_by_executio
     assert framework.command(changed, upstream, FILES).argv == (
         *("/d/runner", "--model_path=/d/add.pte", "--num_executions=23", "--cpu_threads=1"),
     )
+
+
+@pytest.mark.parametrize(
+    "asked", [{"arrival": Arrival(pattern=Pattern.PERIODIC, interval_s=0.1)}, {"long_run_s": 600.0}], ids=str
+)
+def test_upstreams_runner_cannot_pace_executions(
+    framework: ExecuTorch, benchmark_of_add: Benchmark, asked: dict[str, object]
+) -> None:
+    upstream = NATIVE.model_copy(update={"flags": {"runner": "executor_runner"}})
+    changed = benchmark_of_add.model_copy(update={"files": (file("files.model"),), **asked})
+    with pytest.raises(BenchmarkUnsupported, match="back to back"):
+        framework.command(changed, upstream, FILES)
 
 
 def test_a_flag_missing_from_the_runner_of_a_commit_is_reported_before_anything_runs(

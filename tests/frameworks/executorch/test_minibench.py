@@ -16,6 +16,7 @@ from harness.core.benchmark import Benchmark, ModelFile, Origin
 from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkUnsupported
+from harness.core.scenario import Arrival, Pattern
 
 APP = App(package="org.pytorch.minibench", activity=".BenchmarkActivity")
 BUILD = Build(source="app", commit=APP.package)
@@ -44,6 +45,8 @@ def test_the_app_receives_the_model_folder_and_the_iteration_counts(benchmark_of
     [
         ({"threads": 2}, "a number of threads"),
         ({"time_limit_s": 1.0}, "a time limit"),
+        ({"arrival": Arrival(pattern=Pattern.PERIODIC, interval_s=0.1)}, "an arrival of executions"),
+        ({"long_run_s": 600.0}, "a long run"),
         ({"variables": {"method": "decode"}}, "a method"),
         ({"arguments": "--seq_len 8"}, "`command_args`"),
     ],
