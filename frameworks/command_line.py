@@ -11,6 +11,7 @@ from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported
 from harness.core.generation import PROMPT
 from harness.core.placeholders import PlaceholderProblem, substitute
 from harness.core.protocols import StagedExamples
+from harness.core.scenario import Pattern
 
 _DEFAULT_WARMUP = 10
 _DEFAULT_ITERATIONS = 50
@@ -60,6 +61,7 @@ def compose(
         argv.append("--phases")
     if benchmark.cold:
         argv.append("--cold")
+    argv += _pacing(benchmark)
     return _command(benchmark, files, [*argv, *words], variables)
 
 
@@ -101,6 +103,15 @@ def _command(
 
 def _threads(benchmark: Benchmark) -> tuple[str, ...]:
     return () if benchmark.threads is None else ("--threads", str(benchmark.threads))
+
+
+def _pacing(benchmark: Benchmark) -> Iterator[str]:
+    arrival = benchmark.arrival
+    if arrival is not None and not (benchmark.operators or benchmark.phases or benchmark.cold):
+        seed = f":{arrival.seed}" if arrival.pattern is Pattern.POISSON else ""
+        yield from ("--arrival", f"{arrival.pattern}:{arrival.interval_s:.9f}{seed}")
+    if benchmark.long_run_s is not None:
+        yield from ("--sustained", f"{benchmark.long_run_s:.3f}")
 
 
 def _generation(benchmark: Benchmark, files: Mapping[str, str]) -> Iterator[str]:

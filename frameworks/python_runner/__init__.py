@@ -62,6 +62,16 @@ ignored. `--phases` prints for each phase, in bytes:
 and `RUN cold_first_iteration`, in ns, instead of `RUN load_time` and `RUN first_iteration`; or none of them and the
 text `RUN cold_load_unavailable`, where the file stayed there.
 
+With `--arrival periodic:SECONDS`, or `poisson:SECONDS:SEED` for random intervals of that mean, an iteration begins when
+it is due, or after the one before it where that is later; in between the runner sleeps. The first is due when the
+warm-up, which is back to back, has ended. It also prints `NET start_time`, ns since the loop began, and
+`NET response_time`, ns from when an iteration was due until it ended, for each timed iteration.
+
+With `--sustained SECONDS` iterations go on until that time is over; `--iter`, `--min-iter` and the time limit are
+ignored but for the warm-up. `NET start_time` is printed then too; of a generation `NET decode_rate`, in tokens/s, and
+its `NET latency` instead of the stamps of its tokens. At most 100,000 iterations are kept, evenly; the number
+`RUN samples_thinned` tells that only every so many-th was.
+
 With `--examples N` nothing is measured. Each file of `--inputs` has one input of N examples, each file of outputs one
 output of them, one after the other: raw little-endian numbers in row-major order, whatever the layout of the program's
 own tensor. Examples are read, executed once and written one at a time; a program with state of its own meets them in

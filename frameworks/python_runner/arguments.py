@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from frameworks.python_runner.failure import ExitStatus, RunnerFailure
+from frameworks.python_runner.pacing import Arrival
 
 LARGEST = 1_000_000_000
 _MOST_THREADS = 1024
@@ -23,6 +24,8 @@ _NOT_WITH_EXAMPLES = (
     "--phases",
     "--cold",
     "--generate",
+    "--arrival",
+    "--sustained",
 )
 """Nothing is measured where examples are executed."""
 _NOT_WITH_GENERATION = ("--inputs", "--operators")
@@ -30,6 +33,12 @@ _NOT_WITH_GENERATION = ("--inputs", "--operators")
 _OF_GENERATION = ("--prompt", "--prompt-tokens", "--depth", "--perplexity")
 _MOST_TOKENS = 1_000_000
 """More than any context holds; time stamps of so many tokens are 8 MB."""
+_OF_PACING = ("--arrival", "--sustained")
+_NOT_WITH_PACING = ("--turns", "--operators", "--phases", "--cold")
+"""What paces iterations by itself, or makes one only."""
+_ARRIVAL = re.compile(
+    r"periodic:(?P<interval>[0-9]+(\.[0-9]+)?)|poisson:(?P<mean>[0-9]+(\.[0-9]+)?):(?P<seed>[0-9]{1,19})"
+)
 _OF_FIRST_EXECUTION = ("--phases", "--cold")
 _NOT_WITH_FIRST_EXECUTION = ("--operators", "--turns")
 """The former report loading and the first execution alone."""
@@ -59,6 +68,8 @@ class Arguments:
         prompt: File with the tokens of the prompt; None makes up a prompt.
         prompt_tokens: Number of tokens of a made-up prompt.
         depth: Number of made-up tokens in the context before the prompt.
+        arrival: When iterations are due; None has them back to back.
+        sustained_s: Seconds of a long run; 0 ends by iterations.
         perplexity: File with the tokens of a text whose perplexity is computed; None computes none.
     """
 
@@ -82,6 +93,8 @@ class Arguments:
     prompt_tokens: int = 0
     depth: int = 0
     perplexity: Path | None = None
+    arrival: Arrival | None = None
+    sustained_s: float = 0.0
 
 
 def parse_arguments(argv: Sequence[str]) -> Arguments:
@@ -98,6 +111,7 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
     if values.examples is not None:
         _check_examples(argv, complete=bool(values.inputs and values.outputs))
     _check_generation(argv, generates=values.generate is not None)
+    _check_pacing(argv)
     _check_first_execution(argv)
     is_single = values.phases or values.cold
     return Arguments(
@@ -121,6 +135,8 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         prompt_tokens=values.prompt_tokens,
         depth=values.depth,
         perplexity=values.perplexity,
+        arrival=values.arrival,
+        sustained_s=values.sustained,
     )
 
 
@@ -156,6 +172,14 @@ def _check_generation(argv: Sequence[str], *, generates: bool) -> None:
         raise RunnerFailure(ExitStatus.USAGE, "argument --generate: needs either --prompt or --prompt-tokens")
 
 
+def _check_pacing(argv: Sequence[str]) -> None:
+    given = {word.partition("=")[0] for word in argv}
+    for flag in _OF_PACING:
+        for other in _NOT_WITH_PACING:
+            if flag in given and other in given:
+                raise RunnerFailure(ExitStatus.USAGE, f"argument {flag}: not allowed with {other}")
+
+
 def _check_first_execution(argv: Sequence[str]) -> None:
     for flag in _OF_FIRST_EXECUTION:
         for other in _NOT_WITH_FIRST_EXECUTION:
@@ -189,6 +213,8 @@ def _parser() -> _Parser:
     add("--prompt-tokens", type=whole(1, _MOST_TOKENS), default=0, help="number of tokens of a made-up prompt instead")
     add("--depth", type=whole(0, _MOST_TOKENS), default=0, help="tokens in the context before the prompt (default: 0)")
     add("--perplexity", type=Path, help="file with the tokens of a text whose perplexity is computed at the end")
+    add("--arrival", type=_arrival, help="when iterations are due: periodic:SECONDS or poisson:SECONDS:SEED")
+    add("--sustained", type=_seconds, default=0.0, help="iterate for so many seconds, instead of --iter times")
     add("--option", action="append", default=[], metavar="NAME=VALUE", help="option of the backend; repeatable")
     add("--turns", action="store_true", help="iterate when standard input says so, instead of --iter times")
     return parser
@@ -207,6 +233,14 @@ def whole(least: int, most: int) -> Callable[[str], int]:
         return int(text)
 
     return parse
+
+
+def _arrival(text: str) -> Arrival:
+    match = _ARRIVAL.fullmatch(text)
+    interval_s = float(match["interval"] or match["mean"]) if match is not None else 0.0
+    if match is None or not 0 < interval_s <= LARGEST:
+        raise argparse.ArgumentTypeError(f"'{text}' is neither periodic:SECONDS nor poisson:SECONDS:SEED")
+    return Arrival(interval_s, None if match["seed"] is None else int(match["seed"]))
 
 
 def _seconds(text: str) -> float:

@@ -63,6 +63,7 @@ class Generation:
         if arguments.perplexity is not None:
             self._text = _read_tokens("--perplexity", arguments.perplexity, 2, model.vocabulary)
         self._last: Sequence[int] = ()
+        self._tokens_per_s: float | None = None
         self._streams: list[_Stream] = []
         self._stride = 1
         self._timed = 0
@@ -93,9 +94,15 @@ class Generation:
             times[index] = clock() - begin
         cpu_ns = self._cpu_clock() - cpu_begin
         self._last = tokens
+        decode_ns = times[-1] - times[0]
+        self._tokens_per_s = (self._new - 1) * 1e9 / decode_ns if decode_ns else None
         if timed:
             self._keep(_Stream(prefill_ns, times, tokens[:_MOST_PRINTED]))
         return times[-1], cpu_ns
+
+    def tokens_per_s(self) -> float | None:
+        """Return the rate of decoding of the last generation."""
+        return self._tokens_per_s
 
     def finish(self) -> None:
         """Write the tokens of the last generation, and compute the perplexity, as far as they are wanted.

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from frameworks.python_runner.engine import OperatorTimes
 from frameworks.python_runner.measure import RunnerTimes
+from frameworks.python_runner.pacing import KeptSamples
 from frameworks.python_runner.phases import Phases
 
 
@@ -37,6 +38,7 @@ class Run:
         phases: Memory of each phase, where that was asked for.
         planned: Bytes that the runtime plans, by metric, where that was asked for.
         generation: Lines of generations instead of latencies, where that was asked for.
+        is_long: Whether it was a long run.
     """
 
     threads: int | None
@@ -51,14 +53,18 @@ class Run:
     phases: Phases | None
     planned: Mapping[str, int]
     generation: Sequence[str] | None = None
+    is_long: bool = False
 
 
 def observer_lines(result: Run) -> Iterator[str]:
     """Yield what is printed of a measurement."""
     measurement = result.measurement
     latencies = (number_line("NET", "latency", "ns", value) for value in measurement.wall_ns)
-    yield from latencies if result.generation is None else result.generation
+    if not result.is_long:  # of a long run the stamps of all tokens are too many
+        yield from latencies if result.generation is None else result.generation
     yield from (number_line("NET", "cpu_time", "ns", value) for value in measurement.cpu_ns)
+    if measurement.paced is not None:
+        yield from _paced_lines(measurement.paced, is_long=result.is_long, generates=result.generation is not None)
     if result.cold is not None:
         yield from _cold_lines(result.cold, result)
     else:
@@ -74,12 +80,26 @@ def observer_lines(result: Run) -> Iterator[str]:
     if result.threads_observed is not None:
         yield number_line("RUN", "threads_observed", "", result.threads_observed)
     yield number_line("RUN", "warmup_done", "", measurement.warmup_done)
-    yield number_line("RUN", "iterations_done", "", len(measurement.wall_ns))
+    yield number_line("RUN", "iterations_done", "", measurement.iterations_done)
     yield from _describe(result.texts)
     if measurement.stopped_by_time_limit:
         yield _text("stopped_early", "time_limit")
     if result.operators_requested:
         yield from _operator_lines(result.operators)
+
+
+def _paced_lines(paced: KeptSamples, *, is_long: bool, generates: bool) -> Iterator[str]:
+    """Yield iterations with their own times."""
+    rates = (sample.tokens_per_s for sample in paced.samples) if is_long else ()
+    yield from (number_line("NET", "decode_rate", "tokens/s", float(f"{rate:.9g}")) for rate in rates if rate)
+    if is_long or not generates:
+        yield from (number_line("NET", "latency", "ns", sample.wall_ns) for sample in paced.samples)
+    yield from (number_line("NET", "cpu_time", "ns", sample.cpu_ns) for sample in paced.samples)
+    yield from (number_line("NET", "start_time", "ns", sample.start_ns) for sample in paced.samples)
+    responses = (sample.response_ns for sample in paced.samples)
+    yield from (number_line("NET", "response_time", "ns", response) for response in responses if response is not None)
+    if paced.stride > 1:
+        yield number_line("RUN", "samples_thinned", "", paced.stride)
 
 
 def example_lines(

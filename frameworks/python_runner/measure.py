@@ -9,6 +9,7 @@ from typing import Protocol
 
 from frameworks.python_runner.arguments import Arguments
 from frameworks.python_runner.engine import LoadedModel
+from frameworks.python_runner.pacing import KeptSamples, PacedSample, sleep_until
 
 
 @dataclass(slots=True)
@@ -20,6 +21,7 @@ class RunnerTimes:
         warmup_done: Executions that were not timed.
         wall_ns: Wall clock of each timed iteration.
         cpu_ns: CPU clock of each timed iteration.
+        paced: Samples of iterations that are paced or go on for long, instead; None where they are back to back.
         stopped_by_time_limit: Whether the time limit ended it before all requested iterations.
     """
 
@@ -27,7 +29,13 @@ class RunnerTimes:
     warmup_done: int = 0
     wall_ns: list[int] = field(default_factory=list)
     cpu_ns: list[int] = field(default_factory=list)
+    paced: KeptSamples | None = None
     stopped_by_time_limit: bool = False
+
+    @property
+    def iterations_done(self) -> int:
+        """Number of timed iterations."""
+        return len(self.wall_ns) if self.paced is None else self.paced.count
 
     def add(self, wall_ns: int, cpu_ns: int) -> None:
         """Add a timed iteration."""
@@ -48,6 +56,9 @@ class Work(Protocol):
         Args:
             timed: Whether they are kept.
         """
+
+    def tokens_per_s(self) -> float | None:
+        """Return the rate at which the last iteration decoded; None where nothing is generated."""
 
 
 class Execution:
@@ -83,6 +94,9 @@ class Execution:
         cpu_end = cpu_clock()
         return end - begin, cpu_end - cpu_begin
 
+    def tokens_per_s(self) -> None:
+        """Return nothing."""
+
 
 def measure(
     work: Work, arguments: Arguments, turns: Iterable[int] | None = None, *, warmed: Callable[[], None] = lambda: None
@@ -115,9 +129,32 @@ def measure(
             for _ in range(count):
                 measurement.add(*iterate(timed=True))
         return measurement
+    if arguments.arrival is not None or arguments.sustained_s > 0:
+        measurement.paced = KeptSamples()
+        measurement.stopped_by_time_limit = not _iterate_paced(work, arguments, measurement.paced, lambda: is_over(1.0))
+        return measurement
     while len(measurement.wall_ns) < arguments.iterations:
         if len(measurement.wall_ns) >= arguments.min_iterations and is_over(1.0):
             measurement.stopped_by_time_limit = True
             break
         measurement.add(*iterate(timed=True))
     return measurement
+
+
+def _iterate_paced(work: Work, arguments: Arguments, kept: KeptSamples, is_over: Callable[[], bool]) -> bool:
+    """Iterate when iterations are due, or for long; return whether all were made that were asked for."""
+    due_times = None if arguments.arrival is None else arguments.arrival.due_times_ns()
+    clock, begin = time.monotonic_ns, time.monotonic_ns()
+    end = begin + round(arguments.sustained_s * 1e9)
+    while kept.count == 0 or (clock() < end if arguments.sustained_s else kept.count < arguments.iterations):
+        if not arguments.sustained_s and kept.count >= arguments.min_iterations and is_over():
+            return False
+        due = None if due_times is None else begin + next(due_times)
+        work.prepare()
+        if due is not None:
+            sleep_until(due)
+        start = clock()
+        wall_ns, cpu_ns = work.iterate(timed=True)
+        response = None if due is None else clock() - due
+        kept.add(PacedSample(wall_ns, cpu_ns, start - begin, response, work.tokens_per_s()))
+    return True

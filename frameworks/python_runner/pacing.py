@@ -51,12 +51,14 @@ class PacedSample:
         cpu_ns: Its CPU clock.
         start_ns: When it began, since the loop did.
         response_ns: From when it was due until it ended; None without an arrival.
+        tokens_per_s: Rate at which it decoded; None where nothing is generated.
     """
 
     wall_ns: int
     cpu_ns: int
     start_ns: int
     response_ns: int | None
+    tokens_per_s: float | None = None
 
 
 @dataclass(slots=True)
@@ -86,7 +88,7 @@ class KeptSamples:
 
 def sleep_until(moment_ns: int) -> None:
     """Sleep until the monotonic clock shows a time: pauses are pauses, in which clocks may go down."""
-    while (left_ns := moment_ns - time.perf_counter_ns()) > 0:
+    while (left_ns := moment_ns - time.monotonic_ns()) > 0:
         time.sleep(left_ns / 1e9)
 
 

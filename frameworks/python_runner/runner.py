@@ -114,7 +114,7 @@ class Runner:
             write_outputs(model.outputs(), arguments.outputs)
         operators = None
         if arguments.operators and isinstance(model, TimesOperators):
-            operators = tuple(model.operator_times(measurement.warmup_done, len(measurement.wall_ns)))
+            operators = tuple(model.operator_times(measurement.warmup_done, measurement.iterations_done))
         return Run(
             threads=model.threads,
             threads_observed=threads_observed,
@@ -128,6 +128,7 @@ class Runner:
             phases=phases if arguments.phases else None,
             planned=model.memory() if arguments.phases else {},
             generation=None if generation is None else tuple(generation.lines()),
+            is_long=arguments.sustained_s > 0,
         )
 
     def _make_generation(self, model: LoadedModel, cpu_clock: Callable[[], int]) -> Generation | None:

@@ -18,6 +18,7 @@ const char* const kUsage =
     "       runner --model PATH --generate N (--prompt FILE | --prompt-tokens N) [--depth N] [--perplexity FILE]\n"
     "              [--method NAME] [--threads N] [--warmup N] [--iter N] [--min-iter N] [--time-limit SECONDS]\n"
     "              [--outputs BASE] [--turns] [--phases] [--cold]\n"
+    "       runner ... [--arrival periodic:SECONDS|poisson:SECONDS:SEED] [--sustained SECONDS]\n"
     "\n"
     "Measures one ExecuTorch program, or executes it once for each example, and prints observer lines.\n"
     "python/arguments.py explains every flag.\n";
@@ -32,7 +33,11 @@ constexpr int64_t kMostTokens = 1000000;
 // Nothing is measured where examples are executed.
 const char* const kNotWithExamples[] = {
     "--warmup", "--iter", "--min-iter", "--time-limit", "--operators", "--turns", "--phases", "--cold", "--etdump",
-    "--generate"};
+    "--generate", "--arrival", "--sustained"};
+
+// What paces iterations by itself, or makes one only.
+const char* const kOfPacing[] = {"--arrival", "--sustained"};
+const char* const kNotWithPacing[] = {"--turns", "--operators", "--phases", "--cold", "--etdump"};
 
 // A generation has inputs of its own, and many executions.
 const char* const kNotWithGeneration[] = {"--inputs", "--operators", "--etdump"};
@@ -112,6 +117,8 @@ const std::map<std::string, Setter>& setters() {
       {"--depth", [](Arguments& a, auto& flag, auto& text) { a.depth = whole(flag, text, 0, kMostTokens); }},
       {"--perplexity", [](Arguments& a, auto&, auto& text) { a.perplexity = text; }},
       {"--etdump", [](Arguments& a, auto&, auto& text) { a.etdump = text; }},
+      {"--arrival", [](Arguments& a, auto& flag, auto& text) { a.arrival = parse_arrival(flag, text); }},
+      {"--sustained", [](Arguments& a, auto& flag, auto& text) { a.sustained_s = seconds(flag, text); }},
   };
   return table;
 }
@@ -156,6 +163,16 @@ void check_generation(const Arguments& arguments, const std::set<std::string>& g
   }
   if ((given.count("--prompt") != 0) == (given.count("--prompt-tokens") != 0)) {
     throw Failure(ExitStatus::kUsage, "argument --generate: needs either --prompt or --prompt-tokens");
+  }
+}
+
+void check_pacing(const std::set<std::string>& given) {
+  for (const char* const flag : kOfPacing) {
+    for (const char* const other : kNotWithPacing) {
+      if (given.count(flag) != 0 && given.count(other) != 0) {
+        throw Failure(ExitStatus::kUsage, std::string("argument ") + flag + ": not allowed with " + other);
+      }
+    }
   }
 }
 
@@ -224,6 +241,7 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   }
   check_examples(arguments, given);
   check_generation(arguments, given);
+  check_pacing(given);
   limit_to_first_execution(arguments, given);
   return arguments;
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "pacing.h"
+
 namespace runner {
 
 // More is a typing error, and nanoseconds of so many seconds still fit into 64 bits.
@@ -33,6 +35,8 @@ struct Arguments {
   int64_t prompt_tokens = 0; // of a made-up prompt
   int64_t depth = 0; // tokens in the context before the prompt
   std::string perplexity; // file with tokens; empty: none is computed
+  std::optional<Arrival> arrival; // absent: iterations follow each other back to back
+  double sustained_s = 0; // 0: no long run
   bool help = false;
 };
 

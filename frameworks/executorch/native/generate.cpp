@@ -152,6 +152,11 @@ void Generation::keep() {
   streams_.push_back(std::move(stream));
 }
 
+double Generation::tokens_per_s() const {
+  const int64_t duration_ns = last_.times_ns.back() - last_.times_ns.front();
+  return duration_ns > 0 ? static_cast<double>(last_.times_ns.size() - 1) * 1e9 / static_cast<double>(duration_ns) : 0;
+}
+
 void Generation::finish() {
   if (!arguments_.outputs.empty()) {
     const std::string file = arguments_.outputs + "-0.bin";

@@ -31,6 +31,7 @@ class Generation final : public Work {
   // Fills the context up to the depth.
   void prepare() override;
   Sample iterate(bool timed) override;
+  double tokens_per_s() const override;
 
   // Computes the perplexity of the text, if one is wanted, and writes the tokens of the last generation to
   // BASE-0.bin, raw little-endian int64. Throws as iterate; Failure(kNotExecuted) where the file cannot be written.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "machine.h"
 #include "runtime_log.h"
@@ -59,11 +60,29 @@ class Loop final {
 
   void iterate() {
     found_.samples.push_back(next(true));
+    ++found_.iterations_done;
+  }
+
+  // Iterates when it is due, or at once where that is over or nothing is due. `begin_ns`: when the loop began.
+  void iterate_paced(int64_t begin_ns, std::optional<int64_t> due_ns) {
+    work_.prepare();
+    if (due_ns) {
+      sleep_until(*due_ns);
+    }
+    const int64_t start_ns = now_ns(CLOCK_MONOTONIC);
+    const Sample sample = work(true);
+    const int64_t response_ns = due_ns ? now_ns(CLOCK_MONOTONIC) - *due_ns : 0;
+    found_.paced.add({sample.wall_ns, sample.cpu_ns, start_ns - begin_ns, response_ns, work_.tokens_per_s()});
+    ++found_.iterations_done;
   }
 
  private:
   Sample next(bool timed) {
     work_.prepare();
+    return work(timed);
+  }
+
+  Sample work(bool timed) {
     const Sample sample = work_.iterate(timed);
     if (iterations_++ == 0) {
       found_.first_iteration_ns = sample.wall_ns;
@@ -83,6 +102,23 @@ void iterate_within_limit(Loop& loop, const Arguments& arguments, const Deadline
       return;
     }
     loop.iterate();
+  }
+}
+
+void iterate_paced(Loop& loop, const Arguments& arguments, const Deadline& over, Measurement& found) {
+  std::optional<DueTimes> due_times;
+  if (arguments.arrival) {
+    due_times.emplace(*arguments.arrival);
+  }
+  const int64_t begin_ns = now_ns(CLOCK_MONOTONIC);
+  const bool is_long = arguments.sustained_s > 0;
+  const Deadline long_enough(begin_ns, arguments.sustained_s, 1.0);
+  for (int64_t done = 0; is_long ? done == 0 || !long_enough.is_over() : done < arguments.iterations; ++done) {
+    if (!is_long && done >= arguments.min_iterations && over.is_over()) {
+      found.stopped_by_time_limit = true;
+      return;
+    }
+    loop.iterate_paced(begin_ns, due_times ? std::optional(begin_ns + due_times->next_ns()) : std::nullopt);
   }
 }
 
@@ -123,6 +159,8 @@ Measurement measure(Work& work, const Arguments& arguments) {
   loop.warm_up(arguments.warmup, Deadline(start, arguments.time_limit_s, 0.25));
   if (arguments.turns) {
     iterate_in_turns(loop);
+  } else if (arguments.arrival || arguments.sustained_s > 0) {
+    iterate_paced(loop, arguments, Deadline(start, arguments.time_limit_s, 1.0), found);
   } else {
     iterate_within_limit(loop, arguments, Deadline(start, arguments.time_limit_s, 1.0), found);
   }

@@ -10,6 +10,7 @@
 
 #include "arguments.h"
 #include "operators.h"
+#include "pacing.h"
 #include "program.h"
 
 namespace runner {
@@ -22,7 +23,9 @@ struct Sample {
 struct Measurement {
   int64_t first_iteration_ns = 0; // the very first execution after loading, warm-up or not
   int64_t warmup_done = 0;
-  std::vector<Sample> samples;
+  std::vector<Sample> samples; // none where iterations are paced or go on for long
+  KeptSamples paced; // those of them
+  int64_t iterations_done = 0;
   bool stopped_by_time_limit = false; // before all requested iterations
 };
 
@@ -36,6 +39,11 @@ class Work {
 
   // Iterates once. `timed`: whether the sample is kept. Throws Failure(kNotExecuted) or Failure(kOutOfMemory).
   virtual Sample iterate(bool timed) = 0;
+
+  // Tokens per second of the last iteration; 0 where nothing is generated.
+  virtual double tokens_per_s() const {
+    return 0;
+  }
 };
 
 // Executes a method with fresh inputs.
@@ -60,7 +68,7 @@ class Execution final : public Work {
 
 // Warms up, then measures. The time limit covers both: warm-up ends after a quarter of it (but not before one
 // iteration, if any was requested); iterations end when it is over and the minimum number of them was made.
-// With turns it covers only the warm-up: the other process decides when to stop.
+// With turns it covers only the warm-up: the other process decides when to stop. A long run ends by its own duration.
 // Throws Failure(kNotExecuted) or Failure(kOutOfMemory); with turns also Failure(kUsage).
 Measurement measure(Work& work, const Arguments& arguments);
 

@@ -20,6 +20,7 @@
 #include "measure.h"
 #include "openvino.h"
 #include "operators.h"
+#include "pacing.h"
 #include "page_cache.h"
 #include "phases.h"
 #include "program.h"
@@ -51,11 +52,47 @@ void print_text(const char* metric, const char* text) {
       text);
 }
 
+// Iterations with their own times. Of a generation the stamps of its tokens tell more, but are too many in a long run.
+void print_paced(const KeptSamples& paced, const Arguments& arguments) {
+  const bool is_long = arguments.sustained_s > 0;
+  const std::vector<PacedSample>& samples = paced.samples();
+  for (const PacedSample& sample : samples) {
+    if (is_long && sample.tokens_per_s > 0) {
+      std::printf(
+          "PyTorchObserver {\"type\": \"NET\", \"metric\": \"decode_rate\", \"unit\": \"tokens/s\", \"value\": \"%.9g\"}\n",
+          sample.tokens_per_s);
+    }
+  }
+  for (const PacedSample& sample : samples) {
+    if (is_long || !arguments.generate) {
+      print_number("NET", "latency", "ns", sample.wall_ns);
+    }
+  }
+  for (const PacedSample& sample : samples) {
+    print_number("NET", "cpu_time", "ns", sample.cpu_ns);
+  }
+  for (const PacedSample& sample : samples) {
+    print_number("NET", "start_time", "ns", sample.start_ns);
+  }
+  for (const PacedSample& sample : samples) {
+    if (arguments.arrival) {
+      print_number("NET", "response_time", "ns", sample.response_ns);
+    }
+  }
+  if (paced.stride() > 1) {
+    print_number("RUN", "samples_thinned", "", paced.stride());
+  }
+}
+
 // Of a generation the time stamps of its tokens are printed instead of its latency.
-void print_samples(const Measurement& measurement, const std::optional<Generation>& generation) {
-  if (generation) {
+void print_samples(
+    const Measurement& measurement, const std::optional<Generation>& generation, const Arguments& arguments) {
+  if (generation && arguments.sustained_s == 0) {
     generation->print();
-  } else {
+  }
+  if (arguments.arrival || arguments.sustained_s > 0) {
+    print_paced(measurement.paced, arguments);
+  } else if (!generation) {
     for (const Sample& sample : measurement.samples) {
       print_number("NET", "latency", "ns", sample.wall_ns);
     }
@@ -239,7 +276,7 @@ void run(const Arguments& arguments, const PrintMore& print_more) {
     write_etdump(arguments);
   }
 
-  print_samples(measurement, generation);
+  print_samples(measurement, generation, arguments);
   if (arguments.cold) {
     print_cold(pages, {program_loaded - begin, end - begin, measurement.first_iteration_ns});
   } else {
@@ -254,7 +291,7 @@ void run(const Arguments& arguments, const PrintMore& print_more) {
   }
   print_number("RUN", "threads", "", threads);
   print_number("RUN", "warmup_done", "", measurement.warmup_done);
-  print_number("RUN", "iterations_done", "", static_cast<int64_t>(measurement.samples.size()));
+  print_number("RUN", "iterations_done", "", measurement.iterations_done);
   print_launch(loaded.method(), openvino, print_more);
   if (measurement.stopped_by_time_limit) {
     print_text("stopped_early", "time_limit");

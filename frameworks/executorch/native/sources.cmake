@@ -10,6 +10,7 @@ set(
   measure.cpp
   openvino.cpp
   operators.cpp
+  pacing.cpp
   page_cache.cpp
   phases.cpp
   program.cpp

@@ -52,6 +52,22 @@ REFUSED = {
     "--model a.pte --generate 5 --prompt a --operators": "argument --generate: not allowed with --operators",
     "--model a.pte --generate 5 --prompt a --inputs b": "argument --generate: not allowed with --inputs",
     "--model a.pte --generate 5 --examples 3": "argument --examples: not allowed with --generate",
+    "--model a.pte --arrival every:1": "argument --arrival: 'every:1' is neither periodic:SECONDS nor "
+    "poisson:SECONDS:SEED",
+    "--model a.pte --arrival periodic:0": "argument --arrival: 'periodic:0' is neither periodic:SECONDS nor "
+    "poisson:SECONDS:SEED",
+    "--model a.pte --arrival periodic:.5": "argument --arrival: 'periodic:.5' is neither periodic:SECONDS nor "
+    "poisson:SECONDS:SEED",
+    "--model a.pte --arrival periodic:1e3": "argument --arrival: 'periodic:1e3' is neither periodic:SECONDS nor "
+    "poisson:SECONDS:SEED",
+    "--model a.pte --arrival poisson:1": "argument --arrival: 'poisson:1' is neither periodic:SECONDS nor "
+    "poisson:SECONDS:SEED",
+    "--model a.pte --arrival poisson:1:-3": "argument --arrival: 'poisson:1:-3' is neither periodic:SECONDS nor "
+    "poisson:SECONDS:SEED",
+    "--model a.pte --sustained long": "argument --sustained: 'long' is not a number of seconds from 0 to 1000000000",
+    "--model a.pte --arrival periodic:1 --turns": "argument --arrival: not allowed with --turns",
+    "--model a.pte --sustained 5 --cold": "argument --sustained: not allowed with --cold",
+    "--model a.pte --sustained 5 --examples 3": "argument --examples: not allowed with --sustained",
     "--model a.pte --inputs a,,b": "argument --inputs: 'a,,b' is not a list of files with commas between them",
 }
 
