@@ -33,6 +33,7 @@ from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
 from harness.core.evaluation import LayerGaps
 from harness.core.examples import Stage, TensorInfo
+from harness.core.generation import TOKENIZER
 from harness.core.measurement import Job
 from harness.core.metric import Metric, Observation
 from harness.core.note import Note
@@ -102,14 +103,17 @@ class ExecuTorch:
         check_options(benchmark, self.name, openvino.OPTIONS)
 
     def check_generation(self, benchmark: Benchmark) -> None:
-        """Refuse apps, whose benchmarks execute once per iteration, and prompts as text."""
+        """Refuse apps, whose benchmarks execute once per iteration."""
         if benchmark.app is not None:
             raise BenchmarkUnsupported("the app cannot generate tokens", hint="leave out `app`, or `generation`")
-        if benchmark.generation is not None and benchmark.generation.prompt is not None:
-            raise BenchmarkUnsupported(
-                "the prompt is a text, and nothing here makes tokens of it",
-                hint="give `prompt_tokens` instead of `prompt`",
-            )
+
+    def make_prompt(self, benchmark: Benchmark, files: Mapping[str, CachedFile]) -> Path | None:
+        """Return a file with the tokens of a prompt that is a text, made by the tokenizer of the model."""
+        if benchmark.generation is None or benchmark.generation.prompt is None:
+            return None
+        from frameworks.executorch import tokenizers  # noqa: PLC0415 - only texts need it
+
+        return tokenizers.write_prompt(benchmark.generation.prompt, files[TOKENIZER].path, self._settings.cache_dir)
 
     def examples_per_launch(self, build: Build) -> int | None:
         """Return one for upstream's `executor_runner`; our runners take any number."""

@@ -14,6 +14,7 @@ from harness.core.benchmark import Benchmark, HostStep, ModelFile
 from harness.core.cached_files import CachedFile
 from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkFailed
+from harness.core.generation import PROMPT
 from harness.core.measurement import Job
 from harness.core.placeholders import find_placeholders
 from harness.core.protocols import Session, Staged
@@ -100,8 +101,10 @@ def stage(
                 hint="give one of them another `filename`",
             )
     own = {name: files[key].path for name, key in by_name.items()}
-    staged = session.stage({**own, **further}, job.build.programs)
+    prompt = {PROMPT: job.files[PROMPT].path} if PROMPT in job.files else {}
+    staged = session.stage({**own, **prompt, **further}, job.build.programs)
     by_key = {file.key: staged.files[file.filename] for file in wanted}
+    by_key |= {name: staged.files[name] for name in prompt}
     return replace(staged, files={**by_key, **{name: staged.files[name] for name in further}})
 
 

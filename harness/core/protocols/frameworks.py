@@ -165,6 +165,20 @@ class Generating(Protocol):
             BenchmarkUnsupported: It cannot be had.
         """
 
+    def make_prompt(self, benchmark: Benchmark, files: Mapping[str, CachedFile]) -> Path | None:
+        """Return a file with the tokens of a prompt that is a text, raw little-endian int64; None for no such prompt.
+
+        It is copied to the device, and its path given to `Framework.command` under the key `generation.prompt`.
+
+        Args:
+            benchmark: The benchmark.
+            files: Its files by key, of which `files.tokenizer` makes the tokens.
+
+        Raises:
+            BenchmarkFailed: It makes none.
+            EnvironmentProblem: A package is missing, or the file cannot be written.
+        """
+
 
 @runtime_checkable
 class RunnerSources(Protocol):

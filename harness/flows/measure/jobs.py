@@ -15,10 +15,12 @@ from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.cached_files import CachedFile
 from harness.core.device import Device
-from harness.core.errors import BuildFailed
+from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
+from harness.core.generation import PROMPT
 from harness.core.measurement import Job
-from harness.core.protocols import Framework, RunnerSubstituting
+from harness.core.protocols import Framework, Generating, RunnerSubstituting
 from harness.core.result import Outcome, Report, Result
+from harness.files.digests import md5_of_file
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, PreparedReferences, file_key
 from harness.flows.measure.references import is_evaluated
 
@@ -87,13 +89,7 @@ def make_job(
         file = files[key]
         if isinstance(file, CachedFile):
             needed[name] = file.model_copy(update={"key": name})
-    framework = frameworks.get(assignment.benchmark.framework)
-    try:
-        if framework is not None:
-            build = substitute_runner(framework, build, assignment.benchmark, needed)
-    except BuildFailed as error:
-        return Failure(Outcome.FAILED, error.message, error.hint, is_environment_problem=True)
-    return Job(
+    job = Job(
         assignment.benchmark,
         build,
         needed,
@@ -101,6 +97,21 @@ def make_job(
         unmetered=assignment.unmetered,
         probes=assignment.probes,
     )
+    return _adapt(job, frameworks.get(assignment.benchmark.framework))
+
+
+def _adapt(job: Job, framework: Framework | None) -> Job | Failure:
+    """Return the job with the runner that its program needs, and with the tokens of its prompt."""
+    if framework is None:
+        return job
+    try:
+        build = substitute_runner(framework, job.build, job.benchmark, job.files)
+        return replace(job, build=build, files={**job.files, **_make_prompt(framework, job.benchmark, job.files)})
+    except BenchmarkFailed as error:
+        unsupported = isinstance(error, BenchmarkUnsupported)
+        return Failure(Outcome.UNSUPPORTED if unsupported else Outcome.FAILED, error.message, error.hint)
+    except EnvironmentProblem as error:
+        return Failure(Outcome.FAILED, error.message, error.hint, is_environment_problem=True)
 
 
 def substitute_runner(
@@ -114,6 +125,23 @@ def substitute_runner(
     if not isinstance(framework, RunnerSubstituting):
         return build
     return framework.substitute_runner(build, benchmark, files)
+
+
+def _make_prompt(
+    framework: Framework, benchmark: Benchmark, files: Mapping[str, CachedFile]
+) -> Mapping[str, CachedFile]:
+    """Return the file with the tokens of a prompt that is a text by its key, where the framework starts the program."""
+    if benchmark.generation is None or benchmark.commands or not isinstance(framework, Generating):
+        return {}
+    path = framework.make_prompt(benchmark, files)
+    if path is None:
+        return {}
+    size_bytes = path.stat().st_size
+    return {
+        PROMPT: CachedFile(
+            key=PROMPT, filename=PROMPT, path=path, md5=md5_of_file(path), size_bytes=size_bytes, source=str(path)
+        )
+    }
 
 
 def _find_build(assignment: Assignment, builds: Builds) -> Build | Failure:

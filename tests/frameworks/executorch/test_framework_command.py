@@ -18,6 +18,7 @@ from harness.core.benchmark import Benchmark, ModelFile, Origin, OutputFile
 from harness.core.build import Build
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, BuildFailed
+from harness.core.generation import PROMPT, GenerationRequest
 from harness.core.protocols import Diagnosable, Exporter, PackageChecking, Progress, RunnerSources
 from harness.core.scenario import Arrival, Pattern
 
@@ -90,6 +91,45 @@ def test_the_command_contains_every_setting_of_the_benchmark(words: Callable[...
         "/d/runner --model /d/add.pte --warmup 0 --iter 7 --min-iter 3 --time-limit 1.500 --threads 2 "
         "--inputs /d/right.bin,/d/left.bin --outputs /d/out --method encode"
     )
+
+
+def test_a_generation_makes_few_iterations_of_a_made_up_prompt(words: Callable[..., tuple[str, ...]]) -> None:
+    assert shlex.join(words(generation=GenerationRequest(prompt_tokens=7, new_tokens=5, depth=100))) == (
+        "/d/runner --model /d/add.pte --warmup 1 --iter 5 --min-iter 1 --generate 5 --depth 100 --prompt-tokens 7"
+    )
+
+
+def test_a_prompt_that_is_a_text_and_a_text_for_perplexity_are_files(
+    framework: ExecuTorch, benchmark_of_add: Benchmark
+) -> None:
+    request = GenerationRequest(prompt="a", perplexity="files.labels")
+    files = (file("files.model"), file("files.labels"))
+    benchmark = benchmark_of_add.model_copy(update={"files": files, "generation": request, "iterations": 2})
+    assert shlex.join(framework.command(benchmark, NATIVE, {**FILES, PROMPT: "/d/prompt"}).argv) == (
+        "/d/runner --model /d/add.pte --warmup 1 --iter 2 --min-iter 1 --generate 64 --depth 0 --prompt /d/prompt "
+        "--perplexity /d/labels.txt"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"operators": True}, "operators are timed in single executions"),
+        ({"generation": GenerationRequest(prompt="a")}, "the prompt is a text, and nothing here makes tokens of it"),
+    ],
+)
+def test_a_generation_that_the_runner_cannot_make_is_unsupported(
+    words: Callable[..., tuple[str, ...]], changes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(BenchmarkUnsupported, match=message):
+        words(**{"generation": GenerationRequest(), **changes})
+
+
+def test_upstreams_runner_cannot_generate(framework: ExecuTorch, benchmark_of_add: Benchmark) -> None:
+    upstream = NATIVE.model_copy(update={"flags": {"runner": "executor_runner"}})
+    benchmark = benchmark_of_add.model_copy(update={"files": (file("files.model"),), "generation": GenerationRequest()})
+    with pytest.raises(BenchmarkUnsupported, match="upstream's executor_runner cannot generate tokens"):
+        framework.command(benchmark, upstream, FILES)
 
 
 def test_arguments_are_appended_with_quotes_and_placeholders_resolved(
