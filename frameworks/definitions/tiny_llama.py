@@ -1,7 +1,8 @@
 """A small language model with the parts of Llama and random weights: generation without a download.
 
 The transformer is ExecuTorch's own, as its LLM exports use it: RMSNorm, rotary embeddings, grouped-query attention,
-SwiGLU, and a key-value cache in mutable buffers.
+SwiGLU, and a key-value cache in mutable buffers. `specifications/tokenizers/tiny_llama.json` is a tokenizer with its
+vocabulary: 256 bytes, pieces of words, and two tokens that begin and end a text.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ AttentionKind = Literal["plain", "custom_sdpa"]
 """Attention in operators of torch, or in ExecuTorch's own two: `llama::update_cache` and `llama::custom_sdpa`."""
 
 _EXAMPLE_TOKENS: Final = 3
+_PARTS_OF_CHARACTERS: Final = slice(128, 256)
+"""Bytes that are no text by themselves; ExecuTorch's Python runner fails where a token is not valid UTF-8."""
 _GAINS: Final = {"wq": 1.5, "wk": 1.5, "output": 3.0}
 """Standard deviations of weights, times the square root of their inputs; 1 for those that are not named.
 
@@ -98,7 +101,7 @@ def tiny_llama(
         layers: Number of layers.
         heads: Number of heads of the queries.
         kv_heads: Number of heads of keys and values.
-        vocabulary: Number of tokens; the last two begin and end a text.
+        vocabulary: Number of tokens; the last two begin and end a text, and are never the likeliest.
         max_context: Number of tokens that the cache holds.
         max_tokens: Number of tokens that one call takes at most; a longer prompt takes several.
         attention: How attention is computed.
@@ -132,6 +135,7 @@ def tiny_llama(
     )
     transformer = cast(nn.Module, construct_transformer(arguments))
     _draw_weights(transformer)
+    _silence(transformer, vocabulary)
     if is_custom:
         replace_kv_cache_with_custom_kv_cache(transformer)
         replace_sdpa_with_custom_op(transformer)
@@ -149,3 +153,11 @@ def _draw_weights(transformer: nn.Module) -> None:
             layer = name.split(".")[-2]
             inputs = 1 if layer == "tok_embeddings" else parameter.shape[1]
             parameter.normal_(std=_GAINS.get(layer, 1.0) * inputs**-0.5)
+
+
+def _silence(transformer: nn.Module, vocabulary: int) -> None:
+    """Let bytes that are no text, and the tokens that begin and end one, have the logit 0, which is far from likely."""
+    with torch.no_grad():
+        weights = transformer.get_parameter("output.weight")
+        weights[_PARTS_OF_CHARACTERS] = 0
+        weights[vocabulary - 2 :] = 0

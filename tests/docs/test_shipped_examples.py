@@ -19,6 +19,7 @@ from tests.docs.pages import ROOT, blocks
 
 MODELS = ROOT / "specifications" / "models"
 PROGRAMS = ROOT / "specifications" / "programs"
+TOKENIZERS = ROOT / "specifications" / "tokenizers"
 SHIPPED = sorted(MODELS.glob("*.json"))
 
 
@@ -39,9 +40,9 @@ def test_checksums_match_the_files(file: Path) -> None:
         assert one.md5 == hashlib.md5(Path(one.location).read_bytes()).hexdigest()
 
 
-def test_every_program_is_used_by_a_specification() -> None:
+def test_every_program_and_tokenizer_is_used_by_a_specification() -> None:
     used = {Path(one.location or "") for file in SHIPPED for one in local_files(file)}
-    assert used == {file for file in PROGRAMS.iterdir() if file.is_file()}
+    assert used == {file for folder in (PROGRAMS, TOKENIZERS) for file in folder.iterdir() if file.is_file()}
 
 
 def run(program: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -116,7 +116,7 @@ def test_each_schema_has_an_identity_of_its_own() -> None:
 
 def test_the_shipped_list_names_every_executorch_model() -> None:
     titles = {benchmark.model.name for benchmark in load([SPECIFICATIONS / "benchmarks" / "all.json"]).benchmarks}
-    assert titles == {"add", "digits", "mlp", "mv2", "mv3_small", "mv3_large", "resnet18", "resnet50"}
+    assert titles == {"add", "digits", "mlp", "mv2", "mv3_small", "mv3_large", "resnet18", "resnet50", "tiny_llama"}
     assert {benchmark.model.group for benchmark in load([SPECIFICATIONS / "benchmarks" / "all.json"]).benchmarks} == {
         "all"
     }

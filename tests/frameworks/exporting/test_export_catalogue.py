@@ -31,6 +31,7 @@ def test_definitions_and_recipes_are_listed_by_name() -> None:
     assert {*RECIPES.names()} == {
         "openvino",
         "portable",
+        "xnnpack_8da4w",
         "xnnpack_fp16",
         "xnnpack_fp32",
         "xnnpack_q8",

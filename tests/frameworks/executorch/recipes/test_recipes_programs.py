@@ -43,6 +43,7 @@ WORST_ERROR = {
     "xnnpack_q8": 0.1,
     "xnnpack_q8_relu6": 0.1,
     "xnnpack_q8_dynamic": 0.1,
+    "xnnpack_8da4w": 0.2,
 }
 
 
@@ -160,6 +161,16 @@ def test_openvino_that_is_not_installed_is_named_with_the_command_that_installs_
         openvino.lower(torch.nn.ReLU(), (torch.zeros(2),), [])
 
     assert failure.value.hint == install_command(["openvino"])
+
+
+def test_layers_with_few_inputs_are_not_rounded_to_4_bits(tmp_path: Path) -> None:
+    from frameworks.executorch.exporting.program import write_program  # noqa: PLC0415 - seconds
+
+    export = Export(definition="linear", recipe="xnnpack_8da4w", options={"in_features": 24})
+    with pytest.raises(ExportFailed, match="multiple of 32 inputs") as failure:
+        write_program(ExportTask(export, tmp_path / "linear.pte", lambda text: None))
+
+    assert "xnnpack_q8_dynamic" in (failure.value.hint or "")
 
 
 def test_static_quantisation_without_calibration_is_rejected(tmp_path: Path) -> None:
