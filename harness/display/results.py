@@ -86,6 +86,8 @@ def _show_measurements(
         _show_muted(format_legend({str(column.header) for column in table.columns}), console)
     for line in section.fastest:
         print_line(line, console)
+    _show_table(section.generations, console)
+    _show_table(section.definitions, console)
     _show_table(section.further_metrics, console)
     _show_table(section.phases, console)
     _show_table(section.functions, console)

@@ -10,6 +10,7 @@ from harness.core.metric import DYNAMIC_ENERGY, ENERGY, LATENCY, OUTPUTS, Metric
 from harness.core.result import Result
 from harness.core.rivals import compute_speeds
 from harness.core.same_work import WorkVerdict
+from harness.presentation.generations import has_table
 from harness.presentation.numbers import (
     format_factor,
     format_median,
@@ -220,6 +221,7 @@ def _further_rows(result: Result) -> Iterator[tuple[str, ...]]:
         if metric.summary
         and (metric.type not in {"RUN", OUTPUTS} or metric.metric in {ENERGY, DYNAMIC_ENERGY} or metric.name in counted)
         and metric.name not in hidden
+        and not has_table(metric, result)
     ]
     if result.benchmark.operators:  # they have a table of their own
         metrics = [metric for metric in metrics if not metric.is_of_operator]

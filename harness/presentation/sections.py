@@ -32,6 +32,7 @@ from harness.presentation.explanations import (
 )
 from harness.presentation.folded_remarks import fold_remarks
 from harness.presentation.functions import build_functions_table
+from harness.presentation.generations import build_definitions, build_generations
 from harness.presentation.measurement_table import build_further_metrics, build_overview, format_title
 from harness.presentation.operators import build_changes_table, build_profile_table, describe_coverage
 from harness.presentation.pareto import describe_compromises
@@ -117,6 +118,8 @@ class MeasurementSection:
         title: Attributes that all results have in common.
         overview: Table with one row per result.
         fastest: Lines that name the fastest of several rivals.
+        generations: Generations of tokens.
+        definitions: The same in the definitions of other tools.
         further_metrics: Metrics that the overview leaves out.
         phases: Memory and time of the phases of a launch, where they were asked for.
         functions: Functions in which probes found each program most often.
@@ -130,6 +133,8 @@ class MeasurementSection:
     title: Line
     overview: Sequence[Column]
     fastest: Sequence[Line]
+    generations: TitledTable
+    definitions: TitledTable
     further_metrics: TitledTable
     phases: TitledTable
     functions: TitledTable
@@ -218,6 +223,8 @@ def describe_measurements(results: Sequence[Result], *, operators_at_most: int |
         title=format_title(results),
         overview=build_overview(results),
         fastest=[*describe_ranks(results), *describe_fastest([result for result in results if result.rank is None])],
+        generations=TitledTable("Generation", build_generations(results)),
+        definitions=TitledTable("The same in other definitions", build_definitions(results)),
         further_metrics=TitledTable("Further metrics", build_further_metrics(results)),
         phases=TitledTable("Memory and load", build_phases(results)),
         functions=TitledTable("Functions", build_functions_table(results, operators_at_most)),

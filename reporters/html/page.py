@@ -177,7 +177,12 @@ def _describe_measurements(results: Sequence[Result], run: ReportedRun, first: i
         overview,
         format_legend({heading.text for heading in overview.headings}),
         [_draw_group(group, f"bars{number}") for number, group in enumerate(groups)],
-        list(_titled_tables(section.further_metrics, section.phases, section.functions, section.operators)),
+        list(
+            _titled_tables(
+                *(section.generations, section.definitions, section.further_metrics),
+                *(section.phases, section.functions, section.operators),
+            )
+        ),
         [_measurement_article(first + number, result, run) for number, result in enumerate(results)],
     )
 

@@ -126,6 +126,8 @@ def _measurements(section: MeasurementSection) -> Iterator[Ranked]:
     yield Ranked(_table(section.overview, folded, f"{len(folded)} more"), _FOLDED_ROWS)
     if legend := format_legend({column.name for column in select_informative(section.overview)}):
         yield Ranked(Fixed(escape(legend)), _TOP)
+    yield from _titled_table(section.generations, _METRICS)
+    yield from _titled_table(section.definitions, _METRICS)
     yield from _titled_table(section.further_metrics, _METRICS)
     yield from _titled_table(section.phases, _METRICS)
     yield from _titled_table(section.functions, _METRICS)
