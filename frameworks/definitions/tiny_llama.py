@@ -72,7 +72,7 @@ class Decoder(nn.Module):
         beginning, end = self._special
         return {
             "get_bos_id": beginning,
-            "get_eos_ids": [end],
+            "get_eos_ids": (end,),
             "get_max_seq_len": self._arguments.max_seq_len,
             "get_max_context_len": self._arguments.max_context_len,
             "get_n_layers": self._arguments.n_layers,

@@ -14,8 +14,9 @@ from typing import Protocol, runtime_checkable
 import torch
 
 from harness.core.errors import ExportFailed
+from harness.core.scalars import Scalar
 
-Constant = bool | int | float | str | Sequence[int]
+Constant = Scalar | tuple[int, ...]
 """Value that a program carries for those who load it."""
 
 DynamicShapes = tuple[Mapping[int, object] | None, ...]
@@ -35,7 +36,7 @@ class DynamicModule(Protocol):
 class DescribedModule(Protocol):
     """Module that has values for those who load its program, such as the length of its context."""
 
-    def constant_methods(self) -> Mapping[str, Constant]:
+    def constant_methods(self) -> Mapping[str, Scalar | Sequence[int]]:
         """Return each value under the name of the method that will return it."""
         ...
 
@@ -51,19 +52,20 @@ def find_constants(module: torch.nn.Module) -> Mapping[str, Constant]:
     Raises:
         ExportFailed: Names or values cannot stand in a program.
     """
-    constants = dict(module.constant_methods()) if isinstance(module, DescribedModule) else {}
-    for name, value in constants.items():
-        parts = value if isinstance(value, list | tuple) else [value]
-        if (
-            not name.isidentifier()
-            or name == "forward"
-            or not all(isinstance(part, int | float | str) for part in parts)
-        ):
-            raise ExportFailed(
-                f"the constant method `{name}` cannot stand in a program",
-                hint="give it a name other than `forward`, and a number, a truth value, a text or a list of numbers",
-            )
-    return constants
+    constants = module.constant_methods() if isinstance(module, DescribedModule) else {}
+    return {name: _check_constant(name, value) for name, value in constants.items()}
+
+
+def _check_constant(name: str, value: object) -> Constant:
+    if name.isidentifier() and name != "forward":
+        if isinstance(value, str | bool | int | float):
+            return value
+        if isinstance(value, list | tuple) and value and all(type(part) is int for part in value):
+            return tuple(value)
+    raise ExportFailed(
+        f"the constant method `{name}` cannot stand in a program",
+        hint="give it a name other than `forward`, and a number, a truth value, a text or a list of whole numbers",
+    )
 
 
 def capture(

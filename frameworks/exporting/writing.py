@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import psutil
 import torch
 from torch import nn
 
+from frameworks.exporting.capture import Constant
 from frameworks.exporting.child import REPORT, ExportTask, beside
 from frameworks.exporting.example_folder import Inputs
 from frameworks.exporting.exporter import FileExporter
@@ -72,6 +73,7 @@ def write_model(
     outputs: tuple[TensorInfo, ...] = (),
     delegation: Delegation | None = None,
     sections: dict[str, int] | None = None,
+    constants: Mapping[str, Constant] | None = None,
     versions: dict[str, str] | None = None,
 ) -> None:
     """Write the report, and last the file. Arguments as the attributes of `ExportReport`.
@@ -85,6 +87,7 @@ def write_model(
         outputs: Tensors that it returns.
         delegation: Delegated operators, where the framework tells them.
         sections: Bytes of each part of the file, likewise.
+        constants: Values that the file tells who loads it.
         versions: Further versions, of what lies in another environment.
     """
     report = ExportReport(
@@ -93,6 +96,7 @@ def write_model(
         md5=hashlib.md5(content, usedforsecurity=False).hexdigest(),
         size_bytes=len(content),
         sections=sections or {},
+        constants=dict(constants or {}),
         weights_md5=model.weights_md5,
         parameters=model.parameters,
         delegation=delegation,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from harness.core.benchmark import Export
 from harness.core.examples import TensorInfo
+from harness.core.scalars import Scalar
 from harness.core.values import Value
 
 
@@ -48,6 +49,8 @@ class ExportReport(Value):
         inputs: Tensors that the program takes; empty where the exporter does not report them. A recipe may change the
             type of the model's inputs.
         outputs: Tensors that it returns, likewise.
+        constants: Values that it tells who loads it, such as the length of its context, by the names of the methods
+            that return them.
         seconds: Wall-clock seconds by phase.
         peak_memory_bytes: Peak resident memory of the export process.
     """
@@ -62,6 +65,7 @@ class ExportReport(Value):
     delegation: Delegation | None = None
     inputs: tuple[TensorInfo, ...] = ()
     outputs: tuple[TensorInfo, ...] = ()
+    constants: dict[str, Scalar | tuple[int, ...]] = {}
     seconds: dict[str, float] = {}
     peak_memory_bytes: int | None = None
 

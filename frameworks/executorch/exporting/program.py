@@ -71,6 +71,7 @@ def write_program(task: ExportTask) -> None:
         outputs=outputs,
         delegation=delegation,
         sections=read_sections(program),
+        constants=constants,
     )
 
 
@@ -80,7 +81,9 @@ def _add_constants(edge: EdgeProgramManager, constants: Mapping[str, Constant]) 
         return edge
     programs = {method: edge.exported_program(method) for method in edge.methods}
     unchecked = EdgeCompileConfig(_check_ir_validity=False)  # It was checked when the recipe made it.
-    return EdgeProgramManager(programs, {**(edge._config_methods or {}), **constants}, unchecked)  # noqa: SLF001
+    methods = {name: list(value) if isinstance(value, tuple) else value for name, value in constants.items()}
+    own = edge._config_methods or {}  # noqa: SLF001 - upstream tells their names alone
+    return EdgeProgramManager(programs, {**own, **methods}, unchecked)
 
 
 def _interface(

@@ -162,6 +162,7 @@ def test_its_programs_generate_what_torch_does(tmp_path: Path, recipe: str, atte
         "use_sdpa_with_kv_cache": attention == "custom_sdpa",
         "enable_dynamic_shape": True,
     }
+    assert program.report.constants == {**program.constants(), "get_eos_ids": (63,)}
 
 
 def test_rounded_weights_stay_near_the_model_and_take_prompts_of_any_length(tmp_path: Path) -> None:
