@@ -148,7 +148,7 @@ def _find_ranked_change(costs: Sequence[float], count: int, margin: float) -> tu
     error = _compute_error(residuals, len(inside), len(outside))
     if abs(level - rest) < max(margin, _STANDARD_ERRORS * error):
         return None
-    reach = max(1, len(costs) // count)
+    reach = max(1, _SHORTEST * len(costs) // count)
     places = [_place_exactly(costs, bounds[edge], reach, rest, level) for edge in (start,) if edge]
     places += [_place_exactly(costs, bounds[edge], reach, level, rest) for edge in (end,) if edge < count]
     return tuple(places)

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from pydantic import JsonValue
 
 import harness
+from harness.analysis.deadlines import assess_deadline
 from harness.analysis.energy import assess_energy
+from harness.analysis.long_run import analyse_long_run, derive_metrics, note_long_run
 from harness.analysis.quality import assess_quality
 from harness.analysis.summary import collect
 from harness.core.benchmark import ERROR, Benchmark
@@ -18,6 +20,7 @@ from harness.core.cached_files import CachedFile
 from harness.core.device import Device
 from harness.core.evaluation import Evaluation
 from harness.core.launch_interval import interval_of
+from harness.core.long_run import LongRun
 from harness.core.measurement import Job, Measurement
 from harness.core.metric import ENERGY, ENERGY_METRICS, LATENCY, OUTPUTS, Metric, Observation, main_metric
 from harness.core.note import Note
@@ -60,9 +63,12 @@ def build_result(
         known: Names of metrics that launches of an interrupted run reported, whose samples are not kept. Then it is no
             failure to have no number: there was nothing left to launch.
     """
-    metrics, collected = collect(measurement.reported, job.benchmark.statistics, job.benchmark.direction)
+    tail = ("p99",) if job.benchmark.arrival is not None else ()
+    metrics, collected = collect(measurement.reported, (*job.benchmark.statistics, *tail), job.benchmark.direction)
     metrics = _with_intervals(metrics, _count_looks(job.benchmark, measurement.launches))
-    metrics = (*metrics, *measurement.computed)
+    long_run = analyse_long_run(metrics)
+    late, deadline_notes = assess_deadline(metrics, job.benchmark.arrival)
+    metrics = (*metrics, *(derive_metrics(long_run) if long_run is not None else ()), *late, *measurement.computed)
     fidelity = _fidelity_metrics(measurement.evaluation)
     outcome, reason, hint = measurement.outcome, measurement.reason, measurement.hint
     notes: Sequence[Note] = (*measurement.notes, *collected)
@@ -86,7 +92,8 @@ def build_result(
         else:
             notes = (*notes, *(() if is_resumed else _missing_operators(metrics, notes, job.benchmark)))
             notes = _outvote_disturbances(notes, measurement.launches, metrics)
-            notes = (*notes, *assess_energy(metrics))
+            notes = (*notes, *assess_energy(metrics), *deadline_notes)
+            notes = (*notes, *_note_long_run(long_run, metrics, measurement.launches))
             notes = (*notes, *assess_quality(metrics, measurement.launches, device.cores, job.benchmark.threads))
     return _result(
         job.benchmark,
@@ -105,11 +112,18 @@ def build_result(
     ).model_copy(
         update={
             "launches": measurement.launches,
+            "long_run": long_run,
             "evaluation": measurement.evaluation,
             "same_work": measurement.same_work,
             "probes": measurement.probes,
         }
     )
+
+
+def _note_long_run(long_run: LongRun | None, metrics: Sequence[Metric], launches: Sequence[Launch]) -> Iterator[Note]:
+    if long_run is not None:
+        used = {launch for metric in metrics if metric.name == long_run.metric for launch in metric.launches}
+        yield from note_long_run(long_run, [launch for launch in launches if launch.index in used])
 
 
 def _fidelity_metrics(evaluation: Evaluation | None) -> Iterator[Metric]:
@@ -328,6 +342,7 @@ def _benchmark_info(benchmark: Benchmark) -> BenchmarkInfo:
         precision=benchmark.precision,
         operators=benchmark.has_operators,
         backend_options=benchmark.backend_options,
+        arrival=benchmark.arrival,
         category=benchmark.model.category,
         group=benchmark.model.group,
         specification=benchmark.origin.file.name,

@@ -134,7 +134,7 @@ def note_throttling(metric: Metric, launches: Sequence[Launch] = (), *, busy: bo
     yield Note(
         code=THROTTLED,
         message=f"{metric.name} {_describe(throttling, words)}{' or beside other programs' if busy else ''}"
-        f"{_list_samples(metric)}{_list_evidence(launches)}",
+        f"{_list_samples(metric)}{describe_device(launches)}",
         hint="no median of these samples is the figure of this device: let it cool down (`cooldown`) and measure "
         "again, or ask for `sustained` to know what remains when it is hot",
         trust=False,
@@ -205,8 +205,8 @@ def _list_samples(metric: Metric) -> str:
     return f" ({f'{listed} {metric.unit}'.rstrip()})"
 
 
-def _list_evidence(launches: Sequence[Launch]) -> str:
-    """Say what the device itself tells of heat; empty where it tells nothing."""
+def describe_device(launches: Sequence[Launch]) -> str:
+    """Say what the device itself tells of heat, after a semicolon; empty where it tells nothing."""
     evidence = []
     throttled = sum(launch.throttled for launch in launches)
     if throttled:

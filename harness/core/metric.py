@@ -45,6 +45,9 @@ COMPARED_ENERGIES: Final = (
 TASK_CLOCK: Final = "task_clock"
 """Metric of the CPU time that a probe counted. It is a time, and no result is about it."""
 
+START_TIME: Final = "start_time"
+"""Metric of when each execution began. It is a time, and no figure at all."""
+
 
 class Direction(StrEnum):
     """Direction in which a metric is better."""
@@ -205,7 +208,7 @@ def main_metric(metrics: Sequence[Metric]) -> Metric | None:
     """
     numbers = [metric for metric in metrics if metric.summary]
     named = (metric for name in (LATENCY, DECODE_RATE) for metric in numbers if metric.name == name)
-    timed = (metric for metric in numbers if metric.is_timed and metric.metric != TASK_CLOCK)
+    timed = (metric for metric in numbers if metric.is_timed and metric.metric not in {TASK_CLOCK, START_TIME})
     others = [metric for metric in numbers if metric.median is not None]
     energies = (metric for name in COMPARED_ENERGIES for metric in others if metric.name == name)
     return next(chain(named, timed, energies, others), None)

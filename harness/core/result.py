@@ -17,6 +17,7 @@ from harness.core.comparison import Comparison
 from harness.core.device import Device, DeviceState
 from harness.core.evaluation import Evaluation
 from harness.core.launch_interval import interval_of
+from harness.core.long_run import LongRun
 from harness.core.metric import Metric
 from harness.core.note import THROTTLED, Note
 from harness.core.origin import Origin
@@ -27,9 +28,10 @@ from harness.core.ranking import Rank
 from harness.core.reproduction import Reproduction
 from harness.core.same_work import SameWork
 from harness.core.scalars import Scalar
+from harness.core.scenario import Arrival
 from harness.core.values import Value, replace_surrogates
 
-SCHEMA_VERSION: Final = "1.7"
+SCHEMA_VERSION: Final = "1.8"
 """Its first number is raised when a reader of older results could be misled, else its second."""
 
 DISCARDED_FOR_HEAT: Final = "throttled by heat"
@@ -110,6 +112,7 @@ class BenchmarkInfo(Value):
         precision: Precision until which launches were to be added: 0.02 is ±2 %; null where none were.
         operators: Whether each operator was to be timed too.
         backend_options: Options of the framework and its backends that were asked for, by name.
+        arrival: When its executions were asked for; null where they were back to back.
         category: The model's category.
         group: The model's group.
         specification: File name of the specification.
@@ -133,6 +136,7 @@ class BenchmarkInfo(Value):
     precision: float | None = None
     operators: bool = False
     backend_options: dict[str, Scalar] = {}
+    arrival: Arrival | None = None
     category: str | None = None
     group: str | None = None
     specification: str
@@ -196,13 +200,14 @@ class Result(Value):
         notes: Notes for a reader of the numbers.
         meta: Free values of specification lists and command line.
         operators: What each timed operator is in the model's graph, in their order; empty where that is not known.
+        long_run: What became of its figure in the long run; null where nobody asked for one.
         probes: Passes of probes, such as profilers, in launches of their own; also those that were skipped.
         reproduction: The command that measures it once more; null where nothing names its runner, where
             the specification was a dictionary of a script, and in results of a harness that did not store it.
         origin: Where its figures come from, when another tool measured them; null for those of the harness.
     """
 
-    schema_version: Literal["1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7"] = SCHEMA_VERSION
+    schema_version: Literal["1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8"] = SCHEMA_VERSION
     harness_version: str
     uid: str
     run: str = ""
@@ -226,6 +231,7 @@ class Result(Value):
     notes: tuple[Note, ...] = ()
     meta: dict[str, JsonValue] = {}
     operators: tuple[OperatorIdentity, ...] = ()
+    long_run: LongRun | None = None
     probes: tuple[ProbePass, ...] = ()
     reproduction: Reproduction | None = None
     origin: Origin | None = None

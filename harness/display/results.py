@@ -88,6 +88,7 @@ def _show_measurements(
         print_line(line, console)
     _show_table(section.generations, console)
     _show_table(section.definitions, console)
+    _show_table(section.scenarios, console)
     _show_table(section.further_metrics, console)
     _show_table(section.phases, console)
     _show_table(section.functions, console)

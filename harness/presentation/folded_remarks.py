@@ -25,6 +25,8 @@ _CAUSES: Final = {
     "spoilt_by_heat": "launches did not count, because heat disturbed them",
     "frequency": "the clock frequency fell between launches",
     "hot": "the device became hot",
+    "throttles": "throttles in steady use",
+    "deadline": "executions and their deadline",
     "slept": "the device slept",
     "low_power": "low power mode was on",
     "brightness": "the screen became brighter or darker",

@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 from harness.core.launch_interval import interval_of
-from harness.core.metric import DYNAMIC_ENERGY, ENERGY, LATENCY, OUTPUTS, Metric, main_metric
+from harness.core.metric import DYNAMIC_ENERGY, ENERGY, LATENCY, OUTPUTS, START_TIME, Metric, main_metric
 from harness.core.result import Result
 from harness.core.rivals import compute_speeds
 from harness.core.same_work import WorkVerdict
+from harness.core.scenario import SUSTAINED
 from harness.presentation.generations import has_table
 from harness.presentation.numbers import (
     format_factor,
@@ -29,6 +30,9 @@ from harness.presentation.text import Line, Span, Tone, make_printable
 
 _AT_MOST: Final = 20
 """Further metrics shown for one result; the rest is in its file."""
+
+_IN_SCENARIOS: Final = frozenset({f"NET {START_TIME}", "NET response_time", "NET missed_deadlines"})
+"""Metrics that a table of their own has, or that are no figures; so are those of long runs."""
 
 _MEANINGS: Final = {
     "±": "95 % interval of the median over the launches of this run",
@@ -213,7 +217,7 @@ def _find_counts_of_launches(result: Result) -> frozenset[str]:
 
 def _further_rows(result: Result) -> Iterator[tuple[str, ...]]:
     main = main_metric(result.metrics)
-    hidden = {LATENCY, "NET cpu_time", main.name if main else LATENCY}
+    hidden = {LATENCY, "NET cpu_time", main.name if main else LATENCY, *_IN_SCENARIOS}
     counted = _find_counts_of_launches(result)
     metrics = [
         metric
@@ -222,6 +226,7 @@ def _further_rows(result: Result) -> Iterator[tuple[str, ...]]:
         and (metric.type not in {"RUN", OUTPUTS} or metric.metric in {ENERGY, DYNAMIC_ENERGY} or metric.name in counted)
         and metric.name not in hidden
         and not has_table(metric, result)
+        and metric.type != SUSTAINED
     ]
     if result.benchmark.operators:  # they have a table of their own
         metrics = [metric for metric in metrics if not metric.is_of_operator]

@@ -44,6 +44,7 @@ from reporters.html.pictures.compromises import draw_compromises
 from reporters.html.pictures.device import draw_device
 from reporters.html.pictures.launches import draw_launches
 from reporters.html.pictures.layers import draw_layers
+from reporters.html.pictures.long_run import draw_long_run
 from reporters.html.pictures.pairs import draw_interval, draw_pairs, interval_reach
 from reporters.html.pictures.profile import draw_profile, explain_profile
 from reporters.html.pictures.stacks import EXPLANATION, draw_stacks
@@ -179,7 +180,7 @@ def _describe_measurements(results: Sequence[Result], run: ReportedRun, first: i
         [_draw_group(group, f"bars{number}") for number, group in enumerate(groups)],
         list(
             _titled_tables(
-                *(section.generations, section.definitions, section.further_metrics),
+                *(section.generations, section.definitions, section.scenarios, section.further_metrics),
                 *(section.phases, section.functions, section.operators),
             )
         ),
@@ -296,6 +297,7 @@ def _measurement_article(number: int, result: Result, run: ReportedRun) -> Artic
     launches = run.launches.get(result.uid, ())
     measured = estimate(result, launches)
     picture = draw_launches(main, launches, f"p{number}") if main and number < _PICTURES else None
+    curve = draw_long_run(result.long_run, f"c{number}") if result.long_run and number < _PICTURES else None
     profile = draw_profile(result, f"o{number}") if number < _PICTURES else None
     stacks = list(_draw_stacks(result, f"s{number}")) if number < _PICTURES else []
     keys = [explain_profile(result)] if profile is not None else []
@@ -308,7 +310,7 @@ def _measurement_article(number: int, result: Result, run: ReportedRun) -> Artic
         interval=f"{measured.interval}, {measured.basis}" if measured and measured.interval else "",
         cost=describe_origin(result),
         reason="" if result.ok else result.reason or "",
-        pictures=[drawn for drawn in (picture, profile, *stacks) if drawn is not None],
+        pictures=[drawn for drawn in (picture, curve, profile, *stacks) if drawn is not None],
         tables=(),
         key=" ".join([*keys, *([EXPLANATION] if stacks else [])]),
         notes=_list_notes(result) if result.ok or not result.hint else (*_list_notes(result), _hint_of(result)),

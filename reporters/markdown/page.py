@@ -128,6 +128,7 @@ def _measurements(section: MeasurementSection) -> Iterator[Ranked]:
         yield Ranked(Fixed(escape(legend)), _TOP)
     yield from _titled_table(section.generations, _METRICS)
     yield from _titled_table(section.definitions, _METRICS)
+    yield from _titled_table(section.scenarios, _METRICS)
     yield from _titled_table(section.further_metrics, _METRICS)
     yield from _titled_table(section.phases, _METRICS)
     yield from _titled_table(section.functions, _METRICS)
