@@ -19,6 +19,7 @@ from harness.core.errors import BenchmarkFailed
 from harness.core.evaluation import OutputComparison, OutputVerdict
 from harness.core.protocols import ExampleRunning
 from harness.core.result import Outcome
+from harness.flows.compare.generated_tokens import GeneratedTokens
 from harness.running.launcher import Launcher
 from harness.running.placeholder_values import output_folder, output_path
 
@@ -103,6 +104,8 @@ def _choose_source(sides: Sides) -> OutputSource | str:
     if benchmark.app is not None:
         return "apps write no outputs"
     framework = sides.control.framework
+    if benchmark.generation is not None and not benchmark.commands:
+        return GeneratedTokens(sides.control, sides.treatment, benchmark)
     if not benchmark.commands and isinstance(framework, ExampleRunning):
         from harness.flows.compare.example_outputs import ExampleOutputs  # noqa: PLC0415 - NumPy, and data providers
 
@@ -111,9 +114,8 @@ def _choose_source(sides: Sides) -> OutputSource | str:
         return WrittenFiles(sides)
     if benchmark.output_files:
         return "its output files have a converter: they hold figures and no outputs"
-    if benchmark.commands:
-        return "the specification names no `output_files`"
-    return f"the runners of {framework.name} write no outputs"
+    writes_none = f"the runners of {framework.name} write no outputs"
+    return "the specification names no `output_files`" if benchmark.commands else writes_none
 
 
 @dataclass(frozen=True, slots=True)
