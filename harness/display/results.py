@@ -89,6 +89,7 @@ def _show_measurements(
     _show_table(section.generations, console)
     _show_table(section.definitions, console)
     _show_table(section.scenarios, console)
+    _show_table(section.paced, console)
     _show_table(section.further_metrics, console)
     _show_table(section.phases, console)
     _show_table(section.functions, console)

@@ -25,8 +25,6 @@ _CAUSES: Final = {
     "spoilt_by_heat": "launches did not count, because heat disturbed them",
     "frequency": "the clock frequency fell between launches",
     "hot": "the device became hot",
-    "throttles": "throttles in steady use",
-    "deadline": "executions and their deadline",
     "slept": "the device slept",
     "low_power": "low power mode was on",
     "brightness": "the screen became brighter or darker",
@@ -41,7 +39,7 @@ _CAUSES: Final = {
 _IN_TABLE: Final = frozenset({"noisy"})
 """Notes that say nothing more than the interval in the table, unless they are a doubt."""
 
-_UNFOLDED: Final = frozenset({"drifting_elsewhere"})
+_UNFOLDED: Final = frozenset({"drifting_elsewhere", "throttles", "deadline"})
 """Notes whose numbers are what they are about: each is shown."""
 
 _NAMED: Final = 3

@@ -3,43 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from harness.core.metric import main_metric
 from harness.core.result import Result
+from harness.core.scenario import Pattern
 from harness.presentation.numbers import format_change, format_median, format_percent, format_quantity, mark_throttled
 from harness.presentation.tables import Column, make_cells
 
-NEVER = "never"
+_RESPONSE_TIME: Final = "NET response_time"
 
 
 def build_scenarios(results: Sequence[Result]) -> list[Column]:
-    """Build the table of cold, warm and sustained figures, with one row for each paced result and each long run.
+    """Build the table of cold, warm and sustained figures, with one row for each long run.
 
     `cold` is the first execution of a launch whose files were read from the disk, with loading before it; `warm` is the
     median that the result is about; `sustained` the steady state of a long run.
     """
-    rows = [result for result in results if result.ok and _has_scenario(result)]
-
-    def column(name: str, text_of: Callable[[Result], str]) -> Column:
-        return Column(name, make_cells(map(text_of, rows)), right=name != "benchmark")
-
+    rows = [result for result in results if result.ok and result.long_run is not None]
     return [
-        column("benchmark", lambda result: result.benchmark.title),
-        column("cold load", lambda result: _median_of(result, "RUN cold_load_time")),
-        column("cold", lambda result: _median_of(result, "RUN cold_first_iteration")),
-        column("warm", _format_warm),
-        column("at 10 s", _format_early),
-        column("sustained", _format_steady),
-        column("throttled after", _format_throttling),
-        column("response", lambda result: _median_of(result, "NET response_time")),
-        column("response p99", _format_response_p99),
-        column("deadline", _format_deadline),
-        column("too late", _format_late),
+        _column("benchmark", rows, lambda result: result.benchmark.title),
+        _column("cold load", rows, lambda result: _median_of(result, "RUN cold_load_time")),
+        _column("cold", rows, lambda result: _median_of(result, "RUN cold_first_iteration")),
+        _column("warm", rows, _format_warm),
+        _column("at 10 s", rows, _format_early),
+        _column("sustained", rows, _format_steady),
+        _column("throttled after", rows, _format_throttling),
     ]
 
 
-def _has_scenario(result: Result) -> bool:
-    return result.long_run is not None or result.metric("NET response_time") is not None
+def build_paced(results: Sequence[Result]) -> list[Column]:
+    """Build the table of paced executions: their latency, their response with queueing, and how many were too late."""
+    rows = [result for result in results if result.ok and result.metric(_RESPONSE_TIME) is not None]
+    return [
+        _column("benchmark", rows, lambda result: result.benchmark.title),
+        _column("arrival", rows, _format_arrival),
+        _column("latency", rows, _format_warm),
+        _column("response", rows, lambda result: _median_of(result, _RESPONSE_TIME)),
+        _column("response p99", rows, _format_response_p99),
+        _column("deadline", rows, _format_deadline),
+        _column("too late", rows, _format_late),
+    ]
+
+
+def _column(name: str, rows: Sequence[Result], text_of: Callable[[Result], str]) -> Column:
+    return Column(name, make_cells(map(text_of, rows)), right=name not in {"benchmark", "arrival"})
+
+
+def _format_arrival(result: Result) -> str:
+    arrival = result.benchmark.arrival
+    if arrival is None:
+        return ""
+    every = format_quantity(arrival.interval_s, "s")
+    return f"every {every}" if arrival.pattern is Pattern.PERIODIC else f"random, {every} apart"
 
 
 def _median_of(result: Result, name: str) -> str:
@@ -67,13 +83,13 @@ def _format_throttling(result: Result) -> str:
     if run is None:
         return ""
     if run.throttled_after_s is None:
-        return f"{NEVER} in {run.end_s:.0f} s"
+        return f"never in {run.end_s:.0f} s"
     change = format_change(run.change)
     return f"{run.throttled_after_s:.0f} s ({change}{', recovered' if run.recovered else ''})"
 
 
 def _format_response_p99(result: Result) -> str:
-    response = result.metric("NET response_time")
+    response = result.metric(_RESPONSE_TIME)
     return format_quantity(response.summary.get("p99"), response.unit) if response is not None else ""
 
 

@@ -39,7 +39,7 @@ from harness.presentation.pareto import describe_compromises
 from harness.presentation.phases import build_phases
 from harness.presentation.ranks import describe_ranks
 from harness.presentation.remarks import list_remarks
-from harness.presentation.scenarios import build_scenarios
+from harness.presentation.scenarios import build_paced, build_scenarios
 from harness.presentation.speeds import describe_fastest
 from harness.presentation.tables import Column
 from harness.presentation.text import Line
@@ -122,7 +122,8 @@ class MeasurementSection:
         generations: Generations of tokens.
         definitions: The same in the definitions of other tools.
         further_metrics: Metrics that the overview leaves out.
-        scenarios: Cold, warm and sustained figures, and how paced executions kept their deadline.
+        scenarios: Cold, warm and sustained figures.
+        paced: How paced executions kept their deadline.
         phases: Memory and time of the phases of a launch, where they were asked for.
         functions: Functions in which probes found each program most often.
         operators: Operators of each result, with their share.
@@ -139,6 +140,7 @@ class MeasurementSection:
     definitions: TitledTable
     further_metrics: TitledTable
     scenarios: TitledTable
+    paced: TitledTable
     phases: TitledTable
     functions: TitledTable
     operators: TitledTable
@@ -230,6 +232,7 @@ def describe_measurements(results: Sequence[Result], *, operators_at_most: int |
         definitions=TitledTable("The same in other definitions", build_definitions(results)),
         further_metrics=TitledTable("Further metrics", build_further_metrics(results)),
         scenarios=TitledTable("Cold, warm and sustained", build_scenarios(results)),
+        paced=TitledTable("Paced executions", build_paced(results)),
         phases=TitledTable("Memory and load", build_phases(results)),
         functions=TitledTable("Functions", build_functions_table(results, operators_at_most)),
         operators=TitledTable("Operators", build_profile_table(results, operators_at_most)),

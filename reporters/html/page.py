@@ -180,8 +180,8 @@ def _describe_measurements(results: Sequence[Result], run: ReportedRun, first: i
         [_draw_group(group, f"bars{number}") for number, group in enumerate(groups)],
         list(
             _titled_tables(
-                *(section.generations, section.definitions, section.scenarios, section.further_metrics),
-                *(section.phases, section.functions, section.operators),
+                *(section.generations, section.definitions, section.scenarios, section.paced),
+                *(section.further_metrics, section.phases, section.functions, section.operators),
             )
         ),
         [_measurement_article(first + number, result, run) for number, result in enumerate(results)],

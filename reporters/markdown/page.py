@@ -129,6 +129,7 @@ def _measurements(section: MeasurementSection) -> Iterator[Ranked]:
     yield from _titled_table(section.generations, _METRICS)
     yield from _titled_table(section.definitions, _METRICS)
     yield from _titled_table(section.scenarios, _METRICS)
+    yield from _titled_table(section.paced, _METRICS)
     yield from _titled_table(section.further_metrics, _METRICS)
     yield from _titled_table(section.phases, _METRICS)
     yield from _titled_table(section.functions, _METRICS)

@@ -6,9 +6,10 @@ from harness.analysis.deadlines import assess_deadline
 from harness.analysis.long_run import analyse_long_run, derive_metrics
 from harness.core.metric import Metric
 from harness.core.result import Result
+from harness.core.rivals import group_rivals
 from harness.core.scenario import Arrival, Pattern
 from harness.presentation.measurement_table import build_further_metrics
-from harness.presentation.scenarios import build_scenarios
+from harness.presentation.scenarios import build_paced, build_scenarios
 from harness.testing.results import ok_result, timing
 from tests.analysis.long_runs import Levels, run_long
 
@@ -37,7 +38,8 @@ def paced(deadline_s: float | None) -> Result:
 
 
 def cells(result: Result) -> dict[str, str]:
-    return {column.name: column.cells[0].text for column in build_scenarios([result])}
+    columns = (*build_scenarios([result]), *build_paced([result]))
+    return {column.name: column.cells[0].text for column in columns if column.cells}
 
 
 def test_one_benchmark_has_three_figures() -> None:
@@ -46,7 +48,7 @@ def test_one_benchmark_has_three_figures() -> None:
     assert row["warm"].endswith("µs")
     assert (row["at 10 s"], row["sustained"]) == ("20.5 ms", "30.6 ms")
     assert row["throttled after"].startswith("84 s (+")
-    assert row["too late"] == ""
+    assert "too late" not in row
 
 
 def test_a_steady_device_never_throttles() -> None:
@@ -60,13 +62,19 @@ def test_a_recovery_is_named() -> None:
 def test_paced_executions_have_responses_and_a_deadline() -> None:
     row = cells(paced(0.033))
     assert (row["response"], row["response p99"]) == ("20.0 ms", "50.0 ms")
+    assert row["arrival"] == "every 33.0 ms"
     assert (row["deadline"], row["too late"]) == ("33.0 ms", "2 %")
     assert (cells(paced(None))["deadline"], cells(paced(None))["too late"]) == ("", "")
 
 
 def test_other_results_have_no_row_and_nothing_is_shown_twice() -> None:
-    assert build_scenarios([ok_result()])[0].cells == []
+    assert cells(ok_result()) == {}
     columns = build_further_metrics([lasting([(0, 20.0)], 60), paced(0.033)])
     (metrics,) = (column for column in columns if column.name == "metric")
     assert {cell.text.split()[0] for cell in metrics.cells} == {"NET"}
     assert not {"NET start_time", "NET response_time"} & {cell.text for cell in metrics.cells}
+
+
+def test_paced_executions_are_no_rivals_of_those_back_to_back() -> None:
+    assert len(group_rivals([paced(0.033), ok_result()])) == 2
+    assert len(group_rivals([paced(0.033), paced(0.033)])) == 1

@@ -11,8 +11,8 @@ from reporters.document.axis import Axis, fit_axis
 from reporters.document.picture import Dot, Label, Mark, Path, Picture, draw_grid, draw_upright_grid
 
 WIDTH: Final = 640
-HEIGHT: Final = 250
-LEFT, RIGHT, TOP, BOTTOM = 92, 8, 26, 44
+HEIGHT: Final = 266
+LEFT, RIGHT, TOP, BOTTOM = 92, 8, 42, 44
 _NARROWEST: Final = 0.1
 """Distance from the steady state that is shown in any case, relative to it."""
 
@@ -35,6 +35,7 @@ def draw_long_run(run: LongRun, name: str) -> Picture | None:
     marks: list[Mark] = [
         *draw_grid(along, LEFT, WIDTH - RIGHT, unit=unit),
         *draw_upright_grid(across, HEIGHT - BOTTOM, HEIGHT - BOTTOM, WIDTH, across.ticks(8)),
+        Label(_summarise(run), LEFT, 12, kind="name"),
         Label("seconds since the run began", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, "middle"),
         *_curve(run, factor, across, along),
         *_levels(run, factor, across, along),
@@ -70,17 +71,11 @@ def _curve(run: LongRun, factor: float, across: Axis, along: Axis) -> Iterator[M
 
 
 def _levels(run: LongRun, factor: float, across: Axis, along: Axis) -> Iterator[Mark]:
-    """Draw the level of each part that was steady, and name that of the steady state."""
+    """Draw the level of each part in which nothing changed."""
     for level in run.levels:
         y = along.place(factor * level.value)
         text = f"{format_quantity(level.value, run.unit)} from {level.start_s:.3g} to {level.end_s:.3g} s"
         yield Path("level", f"M{across.place(level.start_s):.1f} {y:.1f}H{across.place(level.end_s):.1f}", title=text)
-    yield Label(
-        f"steady {format_quantity(run.steady, run.unit)}",
-        WIDTH - RIGHT,
-        _beside(along.place(factor * run.steady)),
-        "end",
-    )
 
 
 def _throttling(run: LongRun, across: Axis) -> Iterator[Mark]:
@@ -96,14 +91,13 @@ def _early(run: LongRun, factor: float, across: Axis, along: Axis) -> Iterator[M
     """Mark the figure at ten seconds."""
     if run.early is not None:
         x, y = across.place(EARLY_S), along.place(factor * run.early)
-        text = f"{format_quantity(run.early, run.unit)} at {EARLY_S:g} s"
-        yield Dot("hollow", x, y, 4, title=text)
-        yield Label(text, x + 7, _beside(y))
+        yield Dot("hollow", x, y, 4, title=f"{format_quantity(run.early, run.unit)} at {EARLY_S:g} s")
 
 
-def _beside(y: float) -> float:
-    """Return the height of a label above a line; below where there is no room above."""
-    return y - 8 if y - 8 > TOP + 8 else y + 18
+def _summarise(run: LongRun) -> str:
+    """Return the figures above the picture, where they hide nothing of the curve."""
+    early = [f"{format_quantity(run.early, run.unit)} at {EARLY_S:g} s"] if run.early is not None else []
+    return " · ".join([*early, f"steady {format_quantity(run.steady, run.unit)} from {run.steady_since_s:.0f} s on"])
 
 
 def _describe(run: LongRun) -> str:
