@@ -5,18 +5,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
+from harness.core import generation
 from harness.core.benchmark import Benchmark
 from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported
-from harness.core.generation import PROMPT
 from harness.core.placeholders import PlaceholderProblem, substitute
 from harness.core.protocols import StagedExamples
 from harness.core.scenario import Pattern
 
 _DEFAULT_WARMUP = 10
 _DEFAULT_ITERATIONS = 50
-_DEFAULT_WARMUP_GENERATIONS = 1
-_DEFAULT_GENERATIONS = 5
 _FIRST_OUTPUT = "-0.bin"
 
 
@@ -123,8 +121,8 @@ def _generation(benchmark: Benchmark, files: Mapping[str, str]) -> Iterator[str]
             "operators are timed in single executions, and the test generates tokens", hint="leave out --operators"
         )
     yield from ("--generate", str(request.new_tokens), "--depth", str(request.depth))
-    if PROMPT in files:
-        yield from ("--prompt", files[PROMPT])
+    if generation.PROMPT in files:
+        yield from ("--prompt", files[generation.PROMPT])
     elif request.prompt is None:
         yield from ("--prompt-tokens", str(request.prompt_tokens))
     else:
@@ -143,14 +141,14 @@ def interleaved_command(command: Command) -> Command:
 def iterations_of(benchmark: Benchmark) -> int:
     """Return the timed iterations of a launch: the benchmark's, or our default."""
     if benchmark.generation is not None and benchmark.iterations < 0:
-        return _DEFAULT_GENERATIONS
+        return generation.DEFAULT_ITERATIONS
     return _DEFAULT_ITERATIONS if benchmark.iterations < 0 else benchmark.iterations
 
 
 def warmup_of(benchmark: Benchmark) -> int:
     """Return the warm-up iterations of a launch: the benchmark's, or our default."""
     if benchmark.generation is not None and benchmark.warmup < 0:
-        return _DEFAULT_WARMUP_GENERATIONS
+        return generation.DEFAULT_WARMUP
     return _DEFAULT_WARMUP if benchmark.warmup < 0 else benchmark.warmup
 
 

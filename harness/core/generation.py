@@ -15,6 +15,12 @@ GENERATION: Final = "LLM"
 MOST_TOKENS: Final = 1_000_000
 """Largest number of tokens of a prompt, of a depth and to generate: more than any context holds."""
 
+DEFAULT_WARMUP: Final = 1
+"""Generations before the timed ones, where a test gives no number."""
+
+DEFAULT_ITERATIONS: Final = 5
+"""Timed generations of a launch, likewise. Each has many executions, and takes from a tenth of a second to minutes."""
+
 TOKENIZER: Final = "files.tokenizer"
 """Key of the file that makes tokens of a text, beside the model."""
 

@@ -54,10 +54,10 @@ class InterleavedRun:
     seconds: float
 
 
-def split_into_batches(iterations: int) -> tuple[int, ...]:
-    """Split iterations into batches of `SMALLEST_BATCH`; the last one takes the rest."""
-    count = max(1, iterations // SMALLEST_BATCH)
-    return (*[SMALLEST_BATCH] * (count - 1), iterations - SMALLEST_BATCH * (count - 1))
+def split_into_batches(iterations: int, smallest: int = SMALLEST_BATCH) -> tuple[int, ...]:
+    """Split iterations into batches of the smallest size; the last one takes the rest."""
+    count = max(1, iterations // smallest)
+    return (*[smallest] * (count - 1), iterations - smallest * (count - 1))
 
 
 def run_interleaved(

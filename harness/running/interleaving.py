@@ -7,10 +7,11 @@ from typing import Final, NamedTuple, Protocol
 
 from harness.core.benchmark import Benchmark
 from harness.core.comparison import Interleave
+from harness.core.generation import DEFAULT_ITERATIONS
 from harness.core.note import Note
 from harness.core.protocols import Interactive, Interleavable
 from harness.core.result import Outcome
-from harness.running.interleaved import BatchPlan, InterleavedRun, run_interleaved, split_into_batches
+from harness.running.interleaved import SMALLEST_BATCH, BatchPlan, InterleavedRun, run_interleaved, split_into_batches
 from harness.running.launcher import Launcher, ObservedLaunch
 
 _DEFAULT_ITERATIONS: Final = 50
@@ -157,8 +158,11 @@ def _launch_interleaved(
     sides: Sequence[_Side], benchmark: Benchmark
 ) -> tuple[InterleavedRun, tuple[ObservedLaunch, ...]]:
     """Launch each side once, interleaved."""
-    wanted = benchmark.iterations if benchmark.iterations > 0 else _DEFAULT_ITERATIONS
-    plan = BatchPlan(split_into_batches(wanted), benchmark.min_iterations, benchmark.time_limit_s)
+    default, smallest = _DEFAULT_ITERATIONS, SMALLEST_BATCH
+    if benchmark.generation is not None:  # whose many executions outweigh that the first of them finds cold caches
+        default, smallest = DEFAULT_ITERATIONS, 1
+    wanted = benchmark.iterations if benchmark.iterations > 0 else default
+    plan = BatchPlan(split_into_batches(wanted, smallest), benchmark.min_iterations, benchmark.time_limit_s)
     prepared = [side.launcher.prepare(benchmark) for side in sides]
     starts = [
         (start.index, side.framework.interleaved_command(start.commands[0]))

@@ -41,6 +41,10 @@ def test_all_iterations_are_split_into_batches_that_are_long_enough(iterations: 
     assert max(batches) < 2 * SMALLEST_BATCH
 
 
+def test_batches_of_long_iterations_are_single() -> None:
+    assert split_into_batches(3, 1) == (1, 1, 1)
+
+
 def test_both_programs_run_at_once_with_batches_in_the_order_of_their_starts(
     session: Interactive, journal: Path
 ) -> None:
