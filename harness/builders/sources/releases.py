@@ -27,6 +27,13 @@ _PACKAGE: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 """Names of distributions (https://packaging.python.org/en/latest/specifications/name-normalization/)."""
 
 
+_NO_JSON: Final = "no such option: --json"
+"""What pip says before version 25.1; environments of Python 3.11 are made with older ones."""
+
+_AVAILABLE: Final = re.compile(r"^Available versions: *(.+)$", re.MULTILINE)
+"""Line of the output of `pip index versions` without `--json`."""
+
+
 class _Listing(BaseModel):
     """Output of `pip index versions --json`, as far as it is used."""
 
@@ -129,7 +136,10 @@ class ReleasesSource:
         return self._known[previews]
 
     def _ask(self, *, previews: bool) -> tuple[Version, ...]:
-        completed = pip.run("index", "versions", "--json", *["--pre"] * previews, self.package, timeout_s=_ASK_S)
+        words = ("index", "versions", *["--pre"] * previews, self.package)
+        completed = pip.run(*words, "--json", timeout_s=_ASK_S)
+        if not completed.ok and _NO_JSON in completed.stderr:
+            completed = pip.run(*words, timeout_s=_ASK_S)
         if completed.ok:
             return _sort_versions(completed.stdout)
         if pip.is_unreachable(completed):
@@ -150,8 +160,11 @@ class ReleasesSource:
 
 
 def _sort_versions(listing: str) -> tuple[Version, ...]:
+    """Return the versions of a listing of pip, as JSON or as older versions of pip write it."""
     try:
-        versions = tuple(sorted(map(Version, _Listing.model_validate_json(listing).versions)))
+        line = _AVAILABLE.search(listing)
+        texts = line[1].split(",") if line is not None else _Listing.model_validate_json(listing).versions
+        versions = tuple(sorted(Version(text.strip()) for text in texts))
     except (ValidationError, InvalidVersion) as error:
         raise EnvironmentProblem(
             "the output of pip is not a list of versions", hint="update pip (25.1 or later)"

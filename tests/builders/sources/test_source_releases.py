@@ -10,6 +10,7 @@ import pytest
 
 from harness import plugins
 from harness.builders.sources.releases import ReleasesSource
+from harness.core.command import Command, Completed
 from harness.core.commit import BranchingSource
 from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
 from tests.builders.sources.repositories import PACKAGE, Shelf, missing
@@ -161,3 +162,20 @@ def test_two_releases_of_executorch_come_from_the_index(tmp_path: Path) -> None:
         version = (tmp_path / commit.id / "executorch" / "version.py").read_text()
         assert commit.id in version
         assert (tmp_path / commit.id / f"executorch-{commit.id}.dist-info" / "METADATA").exists()
+
+
+def test_an_older_pip_that_lists_no_json_is_read_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def run(*words: str, timeout_s: float) -> Completed:
+        asked.append(words)
+        if "--json" in words:
+            return Completed(Command(words), exit_code=2, stderr="\nno such option: --json\n")
+        listing = "executorch (1.5.1)\nAvailable versions: 1.5.1, 1.5.0, 1.4.1, 1.10.0\n  INSTALLED: 1.5.1\n"
+        return Completed(Command(words), exit_code=0, stdout=listing)
+
+    monkeypatch.setattr("harness.builders.sources.releases.pip.run", run)
+    versions = ReleasesSource("executorch")
+    assert versions.resolve("latest").id == "1.10.0"
+    assert versions.resolve("1.4.1").id == "1.4.1"
+    assert len(asked) == 2
