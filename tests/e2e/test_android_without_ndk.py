@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -20,6 +22,7 @@ from tests.e2e.desk import OWN, Desk, codes, forget_locks, sh
 pytestmark = pytest.mark.slow
 
 TINY_PROGRAMS = Path(__file__).parents[1] / "frameworks" / "executorch" / "tiny_programs.py"
+LANGUAGE_MODELS = TINY_PROGRAMS.with_name("language_models.py")
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +73,39 @@ def test_a_model_runs_on_a_phone_without_an_ndk(arm64_desk: Desk) -> None:
     assert "compiling" not in again.stderr
     assert "fetching" not in again.stderr
     assert sh(arm64_desk.lab, phone, f"find {OWN}/programs -type f -exec stat -c '%n %i' {{}} +") == pushed
+
+
+def test_a_phone_generates_the_tokens_of_eager_torch(arm64_desk: Desk) -> None:
+    project = arm64_desk.project
+    folder = project.folder / "language_models"
+    folder.mkdir()
+    made = shell.run(Command((sys.executable, str(LANGUAGE_MODELS), str(folder)), timeout_s=300))
+    assert made.ok, made.stderr
+    model = {"filename": "dynamic.pte", "location": str(folder / "dynamic.pte")}
+    tokens = {"filename": "tokens-0.bin", "location": "{TGTDIR}/tokens-0.bin", "dtype": "int64"}
+    test = {
+        "identifier": "generated-d{depth}",
+        "metric": "generation",
+        "threads": 1,
+        "iter": 2,
+        "matrix": {"depth": [0, 17]},
+        "generation": {"prompt_tokens": 9, "new_tokens": 12, "depth": "{depth}"},
+        "output_files": {"tokens": tokens},
+        "postprocess": {"command": f"cp {{output_files.tokens}} {folder}/depth{{depth}}.bin"},
+    }
+    fields = {"name": "decoder", "format": "executorch", "framework": "executorch", "files": {"model": model}}
+    spec = project.write("generation.json", {"model": fields, "tests": [test]})
+    done = arm64_desk.harness("-b", spec, timeout_s=400)
+    assert done.code == 0, done.stderr + done.stdout
+    results = [result for result in done.read() if result["benchmark"]["identifier"].startswith("generated")]
+    assert len(results) == 2
+    for result in results:
+        metrics = {metric["name"]: metric for metric in result["metrics"]}
+        assert len(metrics["LLM decode_rate"]["samples"]) == 2
+        assert {"LLM time_to_first_token", "RUN memory_after_prefill", "RUN load_time"} <= set(metrics)
+    expected = json.loads((folder / "expected.json").read_text())
+    for depth, key in ((0, "made_up"), (17, "deep")):
+        assert list(array.array("q", (folder / f"depth{depth}.bin").read_bytes())) == expected[key]
 
 
 PROGRAM = r"""
