@@ -3,7 +3,7 @@
 No median of such samples is *the* figure: it tells how much of the measurement was spent hot. The rule is that of
 `harness.analysis.level_changes`, with a margin of 10 %, applied twice: to the medians of five and more launches, and to
 the samples within launches. A series that returns to its best level within a quarter of its length was disturbed by
-something else. So was one of less than two seconds: no device becomes hot in that time.
+something else. So was one of times that are less than two seconds together: no device becomes hot so soon.
 
 A neighbour that takes a core for a minute looks the same. The figure is as untrue then, and the note says where other
 programs were seen.
@@ -118,16 +118,16 @@ def note_throttling(metric: Metric, launches: Sequence[Launch] = (), *, busy: bo
 
     Args:
         metric: A time or rate.
-        launches: Launches that count, with the state of the device before and after each; may be unknown.
+        launches: Launches that count, with the state of the device before and after each: it may agree.
         busy: Whether other programs were seen to use the device meanwhile.
     """
     if not metric.samples or min(metric.samples) <= 0:
         return
     by_launch = _split(metric)
-    throttling = _find_between(metric, by_launch, launches)
+    throttling = _find_between(metric, by_launch)
     words = "launches"
     if throttling is None:
-        throttling = _find_within(metric, by_launch, launches)
+        throttling = _find_within(metric, by_launch)
         words = "samples" if len(by_launch) == 1 else "samples of a launch"
     if throttling is None:
         return
@@ -148,27 +148,21 @@ def _split(metric: Metric) -> Mapping[int, Sequence[float]]:
     return by_launch
 
 
-def _find_between(
-    metric: Metric, by_launch: Mapping[int, Sequence[float]], launches: Sequence[Launch]
-) -> Throttling | None:
-    used = [launch for launch in launches if launch.index in by_launch]
-    if used and used[-1].started + used[-1].wall_s - used[0].started < _SHORTEST_S:
+def _find_between(metric: Metric, by_launch: Mapping[int, Sequence[float]]) -> Throttling | None:
+    if _is_too_short(metric.unit, metric.samples):
         return None
     return find_throttling([median(samples) for samples in by_launch.values()], cost_sign(metric))
 
 
-def _find_within(
-    metric: Metric, by_launch: Mapping[int, Sequence[float]], launches: Sequence[Launch]
-) -> Throttling | None:
+def _find_within(metric: Metric, by_launch: Mapping[int, Sequence[float]]) -> Throttling | None:
     """Return the loss within most launches, or within one after which all launches stay worse."""
     sign = cost_sign(metric)
     fewest = FEWEST if len(by_launch) == 1 else _FEWEST_IN_LAUNCH
-    wall_s = {launch.index: launch.wall_s for launch in launches}
     losses = {
         index: loss
         for index, samples in by_launch.items()
         if len(samples) >= fewest
-        and _duration_s(metric.unit, samples, wall_s.get(index)) >= _SHORTEST_S
+        and not _is_too_short(metric.unit, samples)
         and (loss := find_throttling(samples, sign)) is not None
     }
     if not losses:
@@ -179,12 +173,10 @@ def _find_within(
     return loss if 2 * len(losses) > len(by_launch) or (stays and not loss.recovered) else None
 
 
-def _duration_s(unit: str, samples: Sequence[float], wall_s: float | None) -> float:
-    """Return how long samples took: the sum of times, else their launch; without end where neither is known."""
+def _is_too_short(unit: str, samples: Sequence[float]) -> bool:
+    """Return whether samples took too little time for heat; of rates it is not known."""
     factor = convert(1.0, unit, "s")
-    if factor is not None:
-        return factor * math.fsum(samples)
-    return math.inf if wall_s is None else wall_s
+    return factor is not None and factor * math.fsum(samples) < _SHORTEST_S
 
 
 def _describe(throttling: Throttling, words: str) -> str:

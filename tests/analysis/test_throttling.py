@@ -67,8 +67,13 @@ def test_a_long_launch_that_falls_is_noted() -> None:
 
 def test_nothing_becomes_hot_in_two_seconds() -> None:
     assert not list(note_throttling(rate([*noisy(1, 400, 1.0), *noisy(2, 400, 2.0)], unit="ms")))
+    assert not list(note_throttling(rate(*((100 / value,) for value in PHONE), unit="ms")))
+
+
+def test_rates_have_no_time_and_programs_may_replay_them() -> None:
     launches = [launch(index, 0.3 * index, 0.2) for index in range(5)]
-    assert not list(note_throttling(rate(*((value,) for value in PHONE)), launches))
+    assert list(note_throttling(rate(*((value,) for value in PHONE)), launches))
+    assert list(note_throttling(rate(PHONE), launches[:1]))
 
 
 def test_a_launch_that_falls_for_good_counts_among_steady_ones() -> None:

@@ -1,0 +1,52 @@
+"""Scenarios from the command line: a phone that throttled, a long run with its curve, and a deadline."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+from tests.cli.project import Project, generic, one_test
+
+REPLAY = """
+import json
+def show(type_, metric, unit, values):
+    for value in values:
+        print("PyTorchObserver " + json.dumps({"type": type_, "metric": metric, "unit": unit, "value": str(value)}))
+"""
+
+
+def _replay(script: str) -> str:
+    return shlex.join((sys.executable, "-c", REPLAY + script))
+
+
+def test_five_observations_of_a_phone_that_throttled_are_marked(project: Project) -> None:
+    command = _replay('show("LLM", "decode_rate", "tokens/s", (6.42, 6.21, 3.31, 2.75, 3.38))')
+    outcome = project.harness("run", project.write("phone.json", generic(one_test("published", command))))
+    (result,) = outcome.read()
+    (note,) = (note for note in result["notes"] if note["code"] == "throttled")
+    assert not note["trust"]
+    assert "became 48% lower after 2 of 5 samples" in note["message"]
+    assert "3.38 tokens/s (throttled)" in outcome.stdout
+    assert "1 not to be trusted" in outcome.stderr
+
+
+def test_a_program_that_replays_a_long_run_has_a_curve(project: Project) -> None:
+    script = """
+latencies = [100.0 + number % 3 + (50 if number >= 400 else 0) for number in range(1000)]
+show("NET", "latency", "ms", latencies[:5])
+show("SUSTAINED", "latency", "ms", latencies)
+show("SUSTAINED", "start_time", "ms", [sum(latencies[:number]) for number in range(1000)])
+"""
+    outcome = project.harness("run", project.write("long.json", generic(one_test("long", _replay(script)))))
+    (result,) = outcome.read()
+    assert result["outcome"] == "ok", outcome.stdout
+    run = result["long_run"]
+    assert (run["metric"], run["count"]) == ("SUSTAINED latency", 1000)
+    assert 40 < run["throttled_after_s"] < 41
+    medians = {metric["name"]: metric["summary"].get("p50") for metric in result["metrics"]}
+    assert medians["NET latency"] == 101
+    assert medians["SUSTAINED latency_at_10s"] == 101
+    assert medians["SUSTAINED steady_latency"] == 151
+    assert medians["SUSTAINED time_to_throttling"] == run["throttled_after_s"]
+    assert "Cold, warm and sustained" in outcome.stdout
+    assert "throttled" not in {note["code"] for note in result["notes"]}
