@@ -42,21 +42,23 @@ def python_build(
     required: Sequence[str],
     *,
     extras: Mapping[str, str] | None = None,
+    program: Path | None = None,
 ) -> Build:
     """Return the Python runner of a framework.
 
     Args:
         cache_dir: Where runners are kept.
-        engine: Its engine: `package.module:NAME`.
+        engine: Its engine: `package.module:NAME`; empty for a program of its own.
         sources: File or folder of the engine's sources.
         required: Packages that it imports; the version of the first is the commit of the build.
+        program: Folder of a program of its own, which is started instead of the runner with the engine.
         extras: Extra that brings a package, where it is not that of `frameworks.packages.EXTRAS`.
 
     Raises:
         BuildFailed: A package is not installed, or the script cannot be written.
     """
     first, *others = (installed_distribution(package, extras) for package in required)
-    suffix, script = _script(engine)
+    suffix, script = _script([str(KIT), engine] if program is None else [str(program)])
     flags = {
         required[0]: first.version,
         "record": hashlib.sha256((first.read_text("RECORD") or "").encode()).hexdigest(),
@@ -67,26 +69,26 @@ def python_build(
         "kit": sha256_of_folder(KIT),
     }
     digest = sha256_of_texts(flags)
-    program = runner_path(cache_dir, digest).with_suffix(suffix)
-    if not program.exists():
+    starter = runner_path(cache_dir, digest).with_suffix(suffix)
+    if not starter.exists():
         with disk_errors(cache_dir):
-            write_atomically(program, script, mode=0o777)
+            write_atomically(starter, script, mode=0o777)
     return Build(
         source="installed",
         commit=first.version,
         recipe="python",
         flags=flags,
         digest=digest,
-        programs={"program": program},
+        programs={"program": starter},
     )
 
 
-def _script(engine: str) -> tuple[str, str]:
-    """Return the suffix and the text of the script."""
+def _script(words: Sequence[str]) -> tuple[str, str]:
+    """Return the suffix and the text of the script that starts the interpreter with words."""
     if shell.STARTS_SCRIPTS:
-        words = " ".join(map(shlex.quote, (sys.executable, str(KIT), engine)))
-        return "", f'#!/bin/sh\nexec {words} "$@"\n'
-    return shell.PYTHON_SUFFIX, _PYTHON_SCRIPT.format(words=[str(KIT), engine])
+        quoted = " ".join(map(shlex.quote, (sys.executable, *words)))
+        return "", f'#!/bin/sh\nexec {quoted} "$@"\n'
+    return shell.PYTHON_SUFFIX, _PYTHON_SCRIPT.format(words=[*words])
 
 
 def installed_distribution(package: str, extras: Mapping[str, str] | None = None) -> metadata.Distribution:

@@ -13,8 +13,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
-PARTS = {"markupsafe": "jinja2", "pydantic-core": "pydantic", "urllib3": "requests"}
-"""Packages whose names are in the public interface of another."""
+PARTS = {
+    "markupsafe": "jinja2",
+    "pydantic-core": "pydantic",
+    "pytorch-tokenizers": "executorch",
+    "urllib3": "requests",
+}
+"""Packages whose names are in the public interface of another, which requires them."""
 
 ELSEWHERE = {"ai_edge_quantizer", "litert_torch"}
 """Modules of a script that is started with packages of its own (docs/decisions/0076)."""

@@ -18,6 +18,7 @@ from frameworks.executorch import (
     openvino,
     required,
 )
+from frameworks.executorch.llm_runner import command_line as llm_command_line
 from frameworks.executorch.notes import note_launch
 from frameworks.executorch.runners import choice, native
 from frameworks.notes import find_observation
@@ -73,6 +74,8 @@ class ExecuTorch:
             return compose(benchmark, benchmark.app, files)
         if executor_runner.flags_of(build) is not None:
             return executor_runner.compose(benchmark, build, files)
+        if build.recipe == choice.LLM:
+            return llm_command_line.compose(benchmark, files)
         return command_line.compose(benchmark, files, openvino.environment(build), openvino.precision_words(benchmark))
 
     def interleaved_command(self, command: Command) -> Command:

@@ -15,6 +15,9 @@ class ExecuTorchOptions:
     heading: ClassVar[str] = "With ExecuTorch"
 
     runner: Annotated[
-        Literal["auto", "native", "python"],
-        Option("Kind of runner; `auto` is native where a compiler is there.", value="KIND"),
+        Literal["auto", "native", "python", "llm"],
+        Option(
+            "Kind of runner; `auto` is native where a compiler is there, `llm` ExecuTorch's own for language models.",
+            value="KIND",
+        ),
     ] = "auto"

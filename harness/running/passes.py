@@ -177,7 +177,7 @@ _TELLING_OF_LONG_RUN: Final = ("RUN iterations_done", "RUN samples_thinned")
 
 _HINTS: Final = {
     _LONG_RUN: "measure with a runner of the harness, or let the program run for {sustained_s} seconds and print "
-    "`NET start_time` beside `NET latency` (docs/scenarios.md)",
+    "`NET start_time` beside `NET latency`",
     OPERATORS: "measure with a runner that has an event tracer (`harness doctor` says which do), or leave out the kind",
     POWER: "measure on a device that reports energy, or leave out the kind",
     MEMORY: "measure with the harness's own runners, which report it, or leave out the kind",

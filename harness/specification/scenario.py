@@ -29,7 +29,7 @@ def check_scenario(test: Test, pointer: str, findings: Findings) -> None:
             findings.add(
                 join(pointer, key),
                 f"`{key}` has no effect on `commands`: a program of your own paces itself",
-                "leave it out, and let the program print `NET start_time` beside `NET latency` (docs/scenarios.md)",
+                "leave it out, and let the program print `NET start_time` beside `NET latency`",
             )
 
 

@@ -20,6 +20,9 @@ from harness.files.programs import prebuilt
 
 PYTHON_SOURCES: Final = Path(__file__).parents[1] / "python"
 ENGINE: Final = "frameworks.executorch.python.engine:ENGINE"
+LLM_SOURCES: Final = Path(__file__).parents[1] / "llm_runner"
+LLM: Final = "llm"
+"""Recipe of ExecuTorch's own LLM runner, and the choice of it."""
 _APP_BUILD: Final = Path(__file__).parents[1] / "apple" / "build.sh"
 
 
@@ -35,6 +38,8 @@ def installed_build(settings: Settings, progress: Progress) -> Build:
     installed_wheel()  # without which there is no runner of any kind
     if runner == "python":
         return python_build(settings.cache_dir)
+    if runner == LLM:
+        return llm_build(settings.cache_dir)
     try:
         return native_build(settings.cache_dir, progress)
     except BuildFailed as error:
@@ -75,8 +80,8 @@ def device_build(settings: Settings, progress: Progress, *, device: Device) -> B
         others = f"build one from a checkout with {checkout}, or {others}"
     elif device.os.startswith(("iOS", "iPadOS")):
         others = f"on a Mac build the runner app: sh {_APP_BUILD} --team TEAM --bundle-id ID; then --program FILE.ipa"
-    if settings.of(ExecuTorchOptions).runner == "python":
-        raise BuildFailed("the Python runner runs on this machine only", hint=f"leave out --runner, or {others}")
+    if settings.of(ExecuTorchOptions).runner in {"python", LLM}:
+        raise BuildFailed("runners in Python run on this machine only", hint=f"leave out --runner, or {others}")
     if not device.os.startswith("Android") or device.abi not in LINUX_MACHINES:
         kind = " on ".join(filter(None, (device.os or device.platform, device.abi)))
         raise BuildFailed(f"no released package has a runner for {kind}", hint=others)
@@ -95,3 +100,9 @@ def python_build(cache_dir: Path) -> Build:
         BuildFailed: A package it needs is not installed, or the script cannot be written.
     """
     return make_python_build(cache_dir, ENGINE, PYTHON_SOURCES, ("executorch", "torch"))
+
+
+def llm_build(cache_dir: Path) -> Build:
+    """Return ExecuTorch's own LLM runner of the installed version. Errors as for `python_build`."""
+    build = make_python_build(cache_dir, "", LLM_SOURCES, ("executorch", "torch"), program=LLM_SOURCES)
+    return build.model_copy(update={"recipe": LLM})

@@ -11,7 +11,7 @@ import pytest
 
 import harness
 from frameworks.executorch import tokenizers
-from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
+from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 from harness.core.result import Outcome, Result
 from tests.frameworks.executorch.scripts import script
 
@@ -63,10 +63,11 @@ def test_the_tokens_of_a_prompt_reach_the_runner(place: Path) -> None:
     assert list(array.array("q", (place / "seen.bin").read_bytes())) == [1097, 1034]
 
 
-def test_a_prompt_that_nothing_here_makes_tokens_of_is_skipped(place: Path) -> None:
+@pytest.mark.slow
+def test_a_prompt_without_a_tokenizer_that_can_be_read_has_failed(place: Path) -> None:
     result = measure(place, "a text", "exit 1")
-    assert result.outcome is Outcome.UNSUPPORTED
-    assert "the prompt is a text of 6 characters, and nothing here makes tokens of it by t.model" in str(result.reason)
+    assert result.outcome is Outcome.FAILED
+    assert "t.model is no tokenizer that can be read" in str(result.reason)
 
 
 @pytest.mark.usefixtures("by_character")
@@ -89,8 +90,3 @@ def test_a_cache_that_cannot_be_written_is_a_problem_of_the_environment(place: P
     (place / "cache").write_text("a file")
     with pytest.raises(EnvironmentProblem, match="the tokens of the prompt cannot be kept in"):
         tokenizers.write_prompt("ab", place / "t.model", place / "cache")
-
-
-def test_a_tokenizer_of_a_kind_that_is_not_known_is_unsupported(place: Path) -> None:
-    with pytest.raises(BenchmarkUnsupported):
-        tokenizers.tokenise("a", place / "t.model")

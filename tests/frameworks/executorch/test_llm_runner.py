@@ -1,0 +1,103 @@
+"""ExecuTorch's own LLM runner: what it is asked for, and a generation of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import specifications
+from frameworks.executorch.llm_runner import command_line
+from frameworks.executorch.runners.choice import LLM, LLM_SOURCES, llm_build
+from frameworks.exporting.child import ExportTask
+from frameworks.observations.observer import parse_lines
+from harness import shell
+from harness.core.benchmark import Benchmark, Export, Model, ModelFile, Origin
+from harness.core.command import Command
+from harness.core.errors import BenchmarkUnsupported
+from harness.core.generation import GenerationRequest
+from harness.core.metric import DECODE_RATE
+
+SHIPPED = Path(*specifications.__path__[:1], "tokenizers", "tiny_llama.json")
+FILES = {"program": "/r/runner", "files.model": "/m.pte", "files.tokenizer": "/t.json"}
+
+
+def benchmark(**fields: object) -> Benchmark:
+    origin = Origin(file=Path("spec.json"))
+    files = [ModelFile(key=f"files.{key}", filename=key, origin=origin) for key in ("model", "tokenizer")]
+    given = {
+        "id": 0,
+        "model": Model(name="m", format="f"),
+        "identifier": "t",
+        "metric": "generation",
+        "framework": "executorch",
+        "files": files,
+        "threads": 1,
+        "origin": origin,
+        "digest": "0",
+        "generation": GenerationRequest(prompt="Once upon", new_tokens=9),
+    }
+    return Benchmark.model_validate({**given, **fields})
+
+
+def test_the_prompt_goes_to_the_runner_as_a_text() -> None:
+    words = command_line.compose(benchmark(), FILES).argv
+    assert words[words.index("--prompt-text") + 1] == "Once upon"
+    assert words[words.index("--tokenizer") + 1] == "/t.json"
+    assert words[words.index("--generate") + 1] == "9"
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"generation": None}, "only generates tokens"),
+        ({"generation": GenerationRequest()}, "takes no made-up tokens"),
+        ({"generation": GenerationRequest(prompt="a", depth=3)}, "`depth`"),
+        ({"generation": GenerationRequest(prompt="a", perplexity="files.model")}, "perplexity"),
+        ({"long_run_s": 10.0}, "a long run"),
+        ({"cold": True}, "a cold start"),
+        ({"arguments": "--x"}, "`command_args`"),
+    ],
+)
+def test_what_the_runner_cannot_do_is_refused_in_words(fields: dict[str, object], words: str) -> None:
+    with pytest.raises(BenchmarkUnsupported, match=words):
+        command_line.compose(benchmark(**fields), FILES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", ["", "--model a.pte", "--model a.pte --tokenizer t --prompt-text a --generate 0"])
+def test_wrong_arguments_are_one_sentence(words: str) -> None:
+    completed = shell.run(Command((sys.executable, str(LLM_SOURCES), *words.split())))
+    assert completed.exit_code == 2
+    assert completed.stderr.startswith("error: ")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # upstream's
+def test_a_generation_has_the_time_of_each_token(tmp_path: Path) -> None:
+    from frameworks.executorch.exporting.program import write_program  # noqa: PLC0415 - imports torch
+
+    model = tmp_path / "model.pte"
+    options = {"dim": 32, "layers": 1, "heads": 4, "kv_heads": 2, "max_context": 64, "max_tokens": 32}
+    write_program(ExportTask(Export(definition="tiny_llama", recipe="portable", options=options), model, print))
+    build = llm_build(tmp_path / "cache")
+    assert build.recipe == LLM
+    completed = shell.run(
+        Command(
+            (
+                *(str(build.programs["program"]), "--model", str(model), "--tokenizer", str(SHIPPED)),
+                *("--prompt-text", "Once upon a time", "--generate", "8", "--iter", "3", "--threads", "1"),
+            ),
+            timeout_s=300,
+        )
+    )
+    assert completed.ok, completed.describe()
+    observations, notes = parse_lines(completed.stdout)
+    assert not notes
+    named = {observation.name: observation for observation in observations}
+    assert len(named[DECODE_RATE].samples) == 3
+    assert len(named["LLM token_latency"].samples) == 3 * 7
+    assert named["RUN tokenizer_load_time"].samples[0] > 0
+    assert (named["RUN runtime"].info or "").endswith("llm runner")
+    assert "PyTorchObserver" in completed.stderr, "its own statistics"
