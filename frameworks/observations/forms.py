@@ -12,8 +12,9 @@ The first five are FAI-PEP's; a summary may also be the list `[p0, p10, p50, p90
 may hold a list of samples. The sixth is what ExecuTorch's LLM runners print: counts of tokens and points in time in one
 flat object, from which metrics of type `LLM` are computed. Its fields are those of `extension/llm/runner/stats.h` in
 pytorch/executorch (`stats_to_json_string`, `print_report`): whole milliseconds since an arbitrary start, and 0 for a
-point that was never reached. The last is one generation with the time stamps of its tokens since the prompt was handed
-over; `frameworks.observations.token_streams` has the metrics that follow from them.
+point that was never reached or a sum that was not kept, as those of the model's execution before mid 2026. The last is
+one generation with the time stamps of its tokens since the prompt was handed over;
+`frameworks.observations.token_streams` has the metrics that follow from them.
 
 A program's whole output may instead be one document:
 
@@ -57,6 +58,7 @@ _WITH_UNIT = re.compile(r"(.+)_(ns|us|ms|s|bytes)")
 _LLM_DURATIONS: Final = {
     "model_load_time": ("model_load_start_ms", "model_load_end_ms"),
     "time_to_first_token": ("inference_start_ms", "first_token_ms"),
+    "tokenization_time": ("inference_start_ms", "token_encode_end_ms"),
     "prompt_eval_time": ("inference_start_ms", "prompt_eval_end_ms"),
     "inference_time": ("inference_start_ms", "inference_end_ms"),
 }
@@ -68,8 +70,14 @@ _LLM_RATES: Final = {
 }
 """Tokens of each rate, with start and end of their time."""
 
+_LLM_SUMS: Final = {
+    "sampling_time": "aggregate_sampling_time_ms",
+    "model_execution_time": "aggregate_model_execution_time_ms",
+}
+"""Field of each sum of durations."""
+
 _LLM_FIELDS: Final = frozenset(
-    {"prompt_tokens", "generated_tokens", "aggregate_sampling_time_ms"}
+    {"prompt_tokens", "generated_tokens", *_LLM_SUMS.values()}
     | {moment for moments in _LLM_DURATIONS.values() for moment in moments}
 )
 """Fields by which the object of an LLM runner is recognised."""
@@ -157,8 +165,9 @@ def _llm_metrics(fields: Mapping[str, float]) -> Iterator[tuple[str, str, float]
         duration_ms = _duration_ms(fields, start, end)
         if duration_ms is not None:
             yield name, "ms", duration_ms
-    if "aggregate_sampling_time_ms" in fields:
-        yield "sampling_time", "ms", fields["aggregate_sampling_time_ms"]
+    for name, field in _LLM_SUMS.items():
+        if fields.get(field):
+            yield name, "ms", fields[field]
     for name, (tokens, start, end) in _LLM_RATES.items():
         duration_ms = _duration_ms(fields, start, end)
         if duration_ms and tokens in fields:  # within one tick of the clock there is no rate
@@ -166,7 +175,7 @@ def _llm_metrics(fields: Mapping[str, float]) -> Iterator[tuple[str, str, float]
 
 
 def _duration_ms(fields: Mapping[str, float], start: str, end: str) -> float | None:
-    if start not in fields or not fields.get(end) or fields[end] < fields[start]:
+    if not fields.get(start) or not fields.get(end) or fields[end] < fields[start]:
         return None
     return fields[end] - fields[start]
 

@@ -144,6 +144,29 @@ def test_missing_or_unreached_llm_moments_only_leave_their_metrics_out() -> None
     assert {o.metric for o in observations} == {"generated_tokens", "prompt_eval_time", "inference_time"}
 
 
+def test_sums_and_starts_of_zero_were_never_measured() -> None:
+    fields = {
+        "model_load_start_ms": 0,
+        "model_load_end_ms": 1_785_000_000_000,
+        "inference_start_ms": 1_785_000_000_000,
+        "inference_end_ms": 1_785_000_000_500,
+        "aggregate_sampling_time_ms": 0,
+        "aggregate_model_execution_time_ms": 0,
+        "model_execution_start_ms": 0,
+        "model_execution_end_ms": 0,
+        "token_encode_end_ms": 0,
+    }
+    observations, notes = parse_lines("PyTorchObserver " + json.dumps(fields))
+    assert notes == ()
+    assert [(o.name, o.samples) for o in observations] == [("LLM inference_time", (500.0,))]
+
+
+def test_llm_statistics_tell_tokenisation_and_execution_where_they_were_measured() -> None:
+    fields = {"inference_start_ms": 10, "token_encode_end_ms": 13, "aggregate_model_execution_time_ms": 70}
+    observations, _ = parse_lines("PyTorchObserver " + json.dumps(fields))
+    assert {o.metric: o.samples for o in observations} == {"tokenization_time": (3.0,), "model_execution_time": (70.0,)}
+
+
 def test_time_units_of_one_metric_convert_to_the_first() -> None:
     text = VALUE % 1500 + '\nPyTorchObserver {"type": "NET", "metric": "latency", "unit": "ms", "value": 2}'
     assert one(text) == Observation(type="NET", metric="latency", unit="us", samples=(1500.0, 2000.0))
