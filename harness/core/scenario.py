@@ -18,6 +18,9 @@ SUSTAINED: Final = "SUSTAINED"
 MOST_SAMPLES: Final = 100_000
 """Samples of each metric that a long run keeps, evenly."""
 
+SCENARIO: Final = ("arrival", "sustained_s")
+"""Placeholders by which commands know when their executions are asked for, and for how long."""
+
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -44,6 +47,12 @@ class Arrival(Value):
     interval_s: Seconds
     deadline_s: Seconds | None = None
     seed: int = 0
+
+    @property
+    def text(self) -> str:
+        """The arrival as programs take it: `periodic:0.033300000`, `poisson:0.050000000:7` with the seed."""
+        seed = f":{self.seed}" if self.pattern is Pattern.POISSON else ""
+        return f"{self.pattern}:{self.interval_s:.9f}{seed}"
 
 
 class SustainedRequest(Value):

@@ -157,7 +157,7 @@ class Launcher:
         index = len(self._launches)
         preprocessed = self._run_step("preprocess", benchmark.before, index)
         staged = self._stage(index)
-        names = on_device(self.job, self.session.device, staged, self._scratch, index)
+        names = on_device(self.job, self.session.device, staged, self._scratch, index, long_run_s=benchmark.long_run_s)
         commands = compose_commands(benchmark, self.job.build, self.framework, staged, names)
         if self._padding is not None:
             commands = pad_environment(commands, self._padding)

@@ -23,10 +23,6 @@ from harness.running.metered import lengthen
 from harness.running.retry import RetryPolicy, launch_with_retry
 
 
-def _keep_name(observation: Observation) -> Observation:
-    return observation
-
-
 @dataclass(frozen=True, slots=True)
 class Pass:
     """Pass for one kind of figures.
@@ -36,7 +32,8 @@ class Pass:
         prepare: Returns the benchmark with the options of its launch.
         covers: Whether an observation is of this kind.
         reports: Whether its launch reports observations of this kind at all.
-        rename: Returns an observation of its launch under the name that the kind gives it; `covers` is asked of that.
+        rename: Returns the observations of its launch under the names that the kind gives them, before `covers` is
+            asked.
         is_heating: Whether heat belongs to what it measures: then a launch that throttles the device is kept.
         proof: Metric without which its launch did something else than it was asked for; None where any figure will do.
     """
@@ -45,7 +42,7 @@ class Pass:
     prepare: Callable[[Benchmark], Benchmark]
     covers: Callable[[Observation], bool]
     reports: bool = True
-    rename: Callable[[Observation], Observation] = _keep_name
+    rename: Callable[[Sequence[Observation]], tuple[Observation, ...]] = tuple
     is_heating: bool = False
     proof: str | None = None
 
@@ -103,13 +100,14 @@ def run_passes(launcher: Launcher, policy: RetryPolicy) -> None:
         except BenchmarkFailed as error:
             raise PassFailed(item.kind, error.message, hint=error.hint) from error
         launch = observed.launch
-        observations = tuple(map(item.rename, observed.observations))
+        observations = item.rename(observed.observations)
         launcher.replace_observations(launch.index, observations)
         launcher.restrict(item.covers, f"it is the pass for `{item.kind}`, of which nothing else counts")
         if launch.outcome is not Outcome.OK:
             raise PassFailed(item.kind, launch.reason or launch.outcome.words, hint=None, outcome=launch.outcome)
         covered = [observation.name for observation in observations if item.covers(observation)]
         if item.reports and (item.proof not in covered if item.proof else not covered):
+            launcher.replace_observations(launch.index, ())
             raise PassFailed(item.kind, "its launch reported no such figure", hint=_HINTS.get(item.kind))
 
 
@@ -164,10 +162,22 @@ def _for_long_run(benchmark: Benchmark) -> Benchmark:
     return benchmark.model_copy(update=update)
 
 
-def _name_for_long_run(observation: Observation) -> Observation:
-    """Return an observation of a long run under its type, so that it does not mix with those of a warm device."""
-    is_its_own = observation.type in _TYPES_OF_LONG_RUN or observation.name in _TELLING_OF_LONG_RUN
-    return observation.model_copy(update={"type": SUSTAINED}) if is_its_own else observation
+def _name_for_long_run(observations: Sequence[Observation]) -> tuple[Observation, ...]:
+    """Return the observations of a long run under its type, so that they do not mix with those of a warm device.
+
+    What a program names so itself is in the order of its start times, and goes before the same figure of another type.
+    """
+    named = {observation.metric for observation in observations if observation.type == SUSTAINED}
+    return tuple(
+        observation.model_copy(update={"type": SUSTAINED})
+        if _is_of_long_run(observation) and observation.metric not in named
+        else observation
+        for observation in observations
+    )
+
+
+def _is_of_long_run(observation: Observation) -> bool:
+    return observation.type in _TYPES_OF_LONG_RUN or observation.name in _TELLING_OF_LONG_RUN
 
 
 _LONG_RUN: Final = "sustained"

@@ -14,6 +14,7 @@ from harness.core.errors import BenchmarkFailed
 from harness.core.measurement import Job
 from harness.core.placeholders import PlaceholderProblem, substitute
 from harness.core.protocols import Staged
+from harness.core.scenario import SCENARIO
 
 _ROOT = Path(__file__).resolve().parents[2]
 _BRACED = re.compile(r"\{[\w.]+\}")
@@ -51,11 +52,24 @@ class PlaceholderValues:
             return substitute(template, {**self.texts, **self.paths})
 
 
-def on_device(job: Job, device: Device, staged: Staged, scratch: Path, index: int) -> PlaceholderValues:
-    """Return the placeholders of commands that run on the device; FAI-PEP's `{TGTDIR}` ends with a slash."""
+def on_device(
+    job: Job, device: Device, staged: Staged, scratch: Path, index: int, *, long_run_s: float | None = None
+) -> PlaceholderValues:
+    """Return the placeholders of commands that run on the device; FAI-PEP's `{TGTDIR}` ends with a slash.
+
+    Args:
+        job: What is measured.
+        device: The device.
+        staged: Its files there.
+        scratch: Folder on the host of its own.
+        index: Number of the launch.
+        long_run_s: Seconds for which the launch iterates; None for a launch that ends by its iterations.
+    """
     paths = {**_folders(job, scratch), "TGTDIR": staged.folder + "/", **staged.files, **staged.programs}
     outputs = {output.key: output.location for output in job.benchmark.output_files}
-    return PlaceholderValues({**_texts(job, device, index), **outputs}, escape_paths(paths))
+    arrival = job.benchmark.arrival
+    scenario = dict(zip(SCENARIO, (arrival.text if arrival else "none", f"{long_run_s or 0:g}"), strict=True))
+    return PlaceholderValues({**_texts(job, device, index), **scenario, **outputs}, escape_paths(paths))
 
 
 def on_host(job: Job, device: Device, scratch: Path, index: int) -> PlaceholderValues:

@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from harness.core.placeholders import find_placeholders
-from harness.core.scenario import LEAST_SUSTAINED_S, Arrival, Pattern, SustainedRequest
+from harness.core.scenario import LEAST_SUSTAINED_S, SCENARIO, Arrival, Pattern, SustainedRequest
 from harness.specification.document import Findings, join
 from harness.specification.file_format import ArrivalEntry, SustainedEntry, Test
 from harness.specification.scope import Scope
@@ -24,12 +24,14 @@ def check_scenario(test: Test, pointer: str, findings: Findings) -> None:
     """Report what contradicts itself in the blocks, or means nothing beside them."""
     if test.arrival is not None:
         _check_arrival(test, test.arrival, pointer, findings)
-    for key in ("arrival", "sustained"):
-        if getattr(test, key) is not None and (test.command or test.commands):
+    commands = [text for text in (test.command, test.arguments, *(test.commands or ())) if text]
+    named = {name for text in commands for name in find_placeholders(text)}
+    for key, placeholder in zip(("arrival", "sustained"), SCENARIO, strict=True):
+        if getattr(test, key) is not None and commands and placeholder not in named:
             findings.add(
                 join(pointer, key),
-                f"`{key}` has no effect on `commands`: a program of your own paces itself",
-                "leave it out, and let the program print `NET start_time` beside `NET latency`",
+                f"`{key}` has no effect on `commands` that do not name {{{placeholder}}}",
+                f"pass {{{placeholder}}} to the program, and let it print `NET start_time` beside `NET latency`",
             )
 
 

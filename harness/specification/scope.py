@@ -11,14 +11,15 @@ from pydantic import JsonValue
 
 from harness.core.placeholders import PlaceholderProblem, find_placeholders, substitute
 from harness.core.scalars import Scalar, format_scalar
+from harness.core.scenario import SCENARIO
 from harness.specification.document import Findings
 from harness.specification.file_format import ModelSection, Test, scalar_members
 from harness.specification.sections import FileEntry, Files, Many, Outputs, walk_entries
 
 BUILT_IN = frozenset(
-    ("TGTDIR", "HOSTDIR", "FAIPEPROOT", "DEVICEHASH", "BUILDDIR", "INDEX", "TEMPDIR", "MODEL_DIR", "program")
+    ("TGTDIR", "HOSTDIR", "FAIPEPROOT", "DEVICEHASH", "BUILDDIR", "INDEX", "TEMPDIR", "MODEL_DIR", "program", *SCENARIO)
 )
-"""Names that get their value when the program is started (FAI-PEP's, framework_base.py and benchmarks.py)."""
+"""Names that get their value when the program is started (FAI-PEP's, framework_base.py and benchmarks.py; and ours)."""
 
 _LONGEST_TEXT = 1_000_000
 """Characters. Values that name each other can double thirty times within one line."""

@@ -15,6 +15,7 @@ from harness import plugins
 from harness.core.benchmark import Benchmark
 from harness.core.errors import SpecificationError
 from harness.core.placeholders import find_placeholders
+from harness.core.scenario import SCENARIO
 from harness.specification import check, file_format, scope, sections
 from harness.specification.files import DTYPES
 from harness.specification.load import FLAGS_WITHOUT_OPTION, LoadOptions, load
@@ -132,7 +133,7 @@ def test_keys_marked_as_refused_match_the_code(section: type[Section]) -> None:
 def test_the_placeholders_that_the_harness_fills_in_are_listed() -> None:
     (rows,) = tables(PAGE, "placeholders").values()
     listed = {name for row in rows for code in codes(row[0]) for name in find_placeholders(code)}
-    fixed = {name for name in listed if name.isupper() or name in ("program", "MODEL_DIR")}
+    fixed = {name for name in listed if name.isupper() or name in ("program", "MODEL_DIR", *SCENARIO)}
     assert fixed == scope.BUILT_IN | {"ID"}
 
 

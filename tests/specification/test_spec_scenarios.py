@@ -54,9 +54,18 @@ def test_a_long_run_is_asked_for_in_seconds(expand: Expand) -> None:
         ({"arrival": {"every_ms": 5}, "operators": True}, "`operators` means nothing"),
         ({"sustained": {}}, "seconds"),
         ({"sustained": {"seconds": 9}}, "no long run"),
-        ({"sustained": {"seconds": 60}, "command": "{program}"}, "paces itself"),
+        ({"sustained": {"seconds": 60}, "command": "{program}"}, "do not name {sustained_s}"),
+        ({"arrival": {"every_ms": 5}, "arguments": "--iter 3"}, "do not name {arrival}"),
     ],
 )
 def test_contradictions_are_refused_in_words(complain: Complain, members: dict[str, JsonValue], words: str) -> None:
     problems = complain(MODEL, {**TYPED, **members})
     assert any(words in f"{problem.message}; {problem.hint}" for problem in problems)
+
+
+def test_commands_that_name_the_placeholders_may_be_paced(expand: Expand) -> None:
+    asked: Members = {"arrival": {"every_ms": 20}, "sustained": {"seconds": 60}}
+    (benchmark,) = expand(MODEL, {"command": "{program} {arrival} {sustained_s}", **asked})
+    assert benchmark.arrival is not None
+    assert benchmark.arrival.text == "periodic:0.020000000"
+    assert benchmark.sustained is not None
