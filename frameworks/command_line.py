@@ -11,7 +11,6 @@ from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported
 from harness.core.placeholders import PlaceholderProblem, substitute
 from harness.core.protocols import StagedExamples
-from harness.core.scenario import Pattern
 
 _DEFAULT_WARMUP = 10
 _DEFAULT_ITERATIONS = 50
@@ -106,8 +105,7 @@ def _threads(benchmark: Benchmark) -> tuple[str, ...]:
 def _pacing(benchmark: Benchmark) -> Iterator[str]:
     arrival = benchmark.arrival
     if arrival is not None and not (benchmark.operators or benchmark.phases or benchmark.cold):
-        seed = f":{arrival.seed}" if arrival.pattern is Pattern.POISSON else ""
-        yield from ("--arrival", f"{arrival.pattern}:{arrival.interval_s:.9f}{seed}")
+        yield from ("--arrival", arrival.text)
     if benchmark.long_run_s is not None:
         yield from ("--sustained", f"{benchmark.long_run_s:.3f}")
 

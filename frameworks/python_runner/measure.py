@@ -146,10 +146,12 @@ def _iterate_paced(work: Work, arguments: Arguments, kept: KeptSamples, is_over:
     due_times = None if arguments.arrival is None else arguments.arrival.due_times_ns()
     clock, begin = time.monotonic_ns, time.monotonic_ns()
     end = begin + round(arguments.sustained_s * 1e9)
-    while kept.count == 0 or (clock() < end if arguments.sustained_s else kept.count < arguments.iterations):
+    while arguments.sustained_s or kept.count < arguments.iterations:
+        due = None if due_times is None else begin + next(due_times)
+        if arguments.sustained_s and kept.count and max(clock(), due or 0) >= end:
+            break
         if not arguments.sustained_s and kept.count >= arguments.min_iterations and is_over():
             return False
-        due = None if due_times is None else begin + next(due_times)
         work.prepare()
         if due is not None:
             sleep_until(due)

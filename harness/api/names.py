@@ -235,8 +235,8 @@ class _Options(TypedDict, total=False):
     ios_sign: str
     """Command that signs an app again after models were put into it; `{app}` stands for the folder of the app."""
 
-    runner: Literal["auto", "native", "python"]
-    """Kind of runner; `auto` is native where a compiler is there."""
+    runner: Literal["auto", "native", "python", "llm"]
+    """Kind of runner; `auto` is native where a compiler is there, `llm` ExecuTorch's own for language models."""
 
     tflite_converter: AnyPath
     """Python interpreter of an environment with litert-torch; by default it is installed in the cache."""

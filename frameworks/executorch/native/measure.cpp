@@ -112,13 +112,17 @@ void iterate_paced(Loop& loop, const Arguments& arguments, const Deadline& over,
   }
   const int64_t begin_ns = now_ns(CLOCK_MONOTONIC);
   const bool is_long = arguments.sustained_s > 0;
-  const Deadline long_enough(begin_ns, arguments.sustained_s, 1.0);
-  for (int64_t done = 0; is_long ? done == 0 || !long_enough.is_over() : done < arguments.iterations; ++done) {
+  const int64_t end_ns = begin_ns + static_cast<int64_t>(arguments.sustained_s * 1e9);
+  for (int64_t done = 0; is_long || done < arguments.iterations; ++done) {
+    const std::optional<int64_t> due_ns = due_times ? std::optional(begin_ns + due_times->next_ns()) : std::nullopt;
+    if (is_long && done > 0 && std::max(now_ns(CLOCK_MONOTONIC), due_ns.value_or(0)) >= end_ns) {
+      return;
+    }
     if (!is_long && done >= arguments.min_iterations && over.is_over()) {
       found.stopped_by_time_limit = true;
       return;
     }
-    loop.iterate_paced(begin_ns, due_times ? std::optional(begin_ns + due_times->next_ns()) : std::nullopt);
+    loop.iterate_paced(begin_ns, due_ns);
   }
 }
 

@@ -64,3 +64,9 @@ def test_the_time_limit_ends_a_paced_launch(runner: Path, programs: Path) -> Non
     observations = measure(runner, "--model", programs / "add.pte", *words)
     assert 1 <= len(observations["NET latency"].samples) < 20
     assert observations["RUN stopped_early"].info == "time_limit"
+
+
+def test_a_long_run_does_not_wait_for_what_is_due_after_its_end(runner: Path, programs: Path) -> None:
+    words = ("--sustained", 0.2, "--arrival", "periodic:3600")
+    observations = measure(runner, "--model", programs / "add.pte", *words)
+    assert len(observations["NET latency"].samples) == 1

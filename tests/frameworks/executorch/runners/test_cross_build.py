@@ -114,7 +114,7 @@ def test_devices_without_a_wheel_are_told_what_else_there_is(
 
 def test_the_python_runner_is_not_for_phones(tmp_path: Path, progress: Progress) -> None:
     settings = Settings(plug_ins=(ExecuTorchOptions(runner="python"),), cache_dir=tmp_path)
-    with pytest.raises(BuildFailed, match="runs on this machine only"):
+    with pytest.raises(BuildFailed, match="run on this machine only"):
         choice.device_build(settings, progress, device=phone("arm64-v8a"))
 
 

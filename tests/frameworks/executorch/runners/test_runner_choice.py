@@ -42,7 +42,7 @@ def test_auto_falls_back_to_python_with_a_reason(without_native: MakeSettings, p
 
 def test_an_unknown_kind_of_runner_is_rejected() -> None:
     table = OptionTable(Settings, ExecuTorchOptions)
-    with pytest.raises(UsageError, match="--runner natve: input should be 'auto', 'native' or 'python'"):
+    with pytest.raises(UsageError, match="--runner natve: input should be 'auto', 'native', 'python' or 'llm'"):
         resolve({}, table=table, config={"runner": "natve"}, environment={}, default_args={})
 
 
