@@ -343,6 +343,7 @@ def _benchmark_info(benchmark: Benchmark) -> BenchmarkInfo:
         operators=benchmark.has_operators,
         backend_options=benchmark.backend_options,
         arrival=benchmark.arrival,
+        generation=benchmark.generation,
         category=benchmark.model.category,
         group=benchmark.model.group,
         specification=benchmark.origin.file.name,

@@ -16,6 +16,7 @@ from harness.core.cached_files import ExportReport
 from harness.core.comparison import Comparison
 from harness.core.device import Device, DeviceState
 from harness.core.evaluation import Evaluation
+from harness.core.generation import GenerationRequest
 from harness.core.launch_interval import interval_of
 from harness.core.long_run import LongRun
 from harness.core.metric import Metric
@@ -113,6 +114,7 @@ class BenchmarkInfo(Value):
         operators: Whether each operator was to be timed too.
         backend_options: Options of the framework and its backends that were asked for, by name.
         arrival: When its executions were asked for; null where they were back to back.
+        generation: Tokens that it generated; null where it generates none.
         category: The model's category.
         group: The model's group.
         specification: File name of the specification.
@@ -137,6 +139,7 @@ class BenchmarkInfo(Value):
     operators: bool = False
     backend_options: dict[str, Scalar] = {}
     arrival: Arrival | None = None
+    generation: GenerationRequest | None = None
     category: str | None = None
     group: str | None = None
     specification: str

@@ -34,8 +34,8 @@ def group_rivals(results: Iterable[Result]) -> list[list[Result]]:
     """Group results with a time or rate by all that must be equal for a fair comparison, in order of their firsts.
 
     What another tool measured has no rivals: neither the state of its device nor its way of measuring is known. Nor has
-    what was to prove that it does the same work, and did not. Between pauses caches and clocks are cold: what is paced
-    has rivals of the same pace only.
+    what was to prove that it does the same work, and did not. Between pauses caches and clocks are cold, and a deeper
+    context takes longer: rivals have the same arrival, and generate the same tokens of the same prompt.
     """
     groups: dict[Hashable, list[Result]] = {}
     for result in results:
@@ -44,7 +44,8 @@ def group_rivals(results: Iterable[Result]) -> list[list[Result]]:
             continue
         if result.ok and result.origin is None and main is not None and main.is_timed and main.median:
             device = result.device.identity if result.device else None
-            key = (device, main.name, result.benchmark.arrival, _describe_work(result))
+            asked = (result.benchmark.arrival, result.benchmark.generation)
+            key = (device, main.name, *asked, _describe_work(result))
             groups.setdefault(key, []).append(result)
     return list(groups.values())
 
