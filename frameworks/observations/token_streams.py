@@ -42,6 +42,9 @@ KEY: Final = "generation"
 RATE: Final = "tokens/s"
 NANOSECONDS: Final = "ns"
 
+EXECUTORCH_STATS: Final = "executorch_stats"
+"""Type of figures in the definitions of ExecuTorch's statistics."""
+
 _TIMES: Final = ("token_times_ns", "token_times")
 _PREFILL: Final = ("prefill_ns", "prefill")
 """Names of times, in nanoseconds and in the object's own unit."""
@@ -119,9 +122,9 @@ def compute_figures(stream: TokenStream) -> Iterator[Figures]:
     yield from _one("llama_bench", "prompt_and_decode_rate", RATE, _rate(prompt + len(times), last))
     yield from _one("mlperf_client", "time_to_first_token", NANOSECONDS, first)
     yield from _one("mlperf_client", "decode_rate", RATE, decode)
-    yield from _one("executorch_stats", "prompt_rate", RATE, _rate(prompt, first))
-    yield from _one("executorch_stats", "decode_rate", RATE, decode)
-    yield from _one("executorch_stats", "inference_rate", RATE, _rate(following, last))
+    yield from _one(EXECUTORCH_STATS, "prompt_rate", RATE, _rate(prompt, first))
+    yield from _one(EXECUTORCH_STATS, "decode_rate", RATE, decode)
+    yield from _one(EXECUTORCH_STATS, "inference_rate", RATE, _rate(following, last))
 
 
 def _one(type_: str, metric: str, unit: str, value: float | None) -> Iterator[Figures]:

@@ -60,6 +60,13 @@ def test_times_may_have_another_unit() -> None:
     assert observations["LLM prefill_rate"].samples == (2000.0,)
 
 
+def test_statistics_beside_time_stamps_add_no_sample_to_the_time_to_the_first_token() -> None:
+    statistics = 'PyTorchObserver {"prompt_tokens": 4, "inference_start_ms": 10, "first_token_ms": 28}'
+    observations = observed(f"{line(token_times_ns=[25_000_000, 30_000_000])}\n{statistics}")
+    assert observations["LLM time_to_first_token"].samples == (25e6,)
+    assert observations["executorch_stats time_to_first_token"].samples == (18.0,)
+
+
 def test_a_generation_of_one_token_has_no_rate_of_decoding() -> None:
     names = observed(line(token_times_ns=[25_000_000])).keys()
     assert "LLM time_to_first_token" in names

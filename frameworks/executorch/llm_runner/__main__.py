@@ -55,6 +55,8 @@ def run(arguments: LlmArguments) -> Iterator[str]:
     loop = arguments.loop
     check_file(loop.model, ExitStatus.NOT_LOADED)
     check_file(arguments.tokenizer, ExitStatus.NOT_LOADED)
+    if arguments.tokenizer.stat().st_size == 0:  # upstream would go on without any
+        raise RunnerFailure(ExitStatus.NOT_LOADED, f"the tokenizer {arguments.tokenizer} is empty")
     runtime = load_runtime()
     module = load_module(runtime, loop.model)
     threads = set_threads(runtime, loop.threads)

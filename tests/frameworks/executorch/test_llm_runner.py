@@ -74,6 +74,16 @@ def test_wrong_arguments_are_one_sentence(words: str) -> None:
 
 
 @pytest.mark.slow
+def test_an_empty_tokenizer_is_refused(tmp_path: Path) -> None:
+    for name in ("m.pte", "t.model"):
+        (tmp_path / name).touch()
+    words = ("--model", "m.pte", "--tokenizer", "t.model", "--prompt-text", "a", "--generate", "3")
+    completed = shell.run(Command((sys.executable, str(LLM_SOURCES), *words), cwd=tmp_path))
+    assert completed.exit_code == 3
+    assert completed.stderr.endswith("t.model is empty\n")
+
+
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # upstream's
 def test_a_generation_has_the_time_of_each_token(tmp_path: Path) -> None:
     from frameworks.executorch.exporting.program import write_program  # noqa: PLC0415 - imports torch
