@@ -29,7 +29,8 @@ _AROUND_S: Final = 2.0
 """Half of the width of the window around ten seconds."""
 _FEWEST_AROUND: Final = 5
 _LAST: Final = 0.2
-"""Share of a steady run that its steady state is taken from: so it does not depend on how long the first part was."""
+"""Share of a run that its steady state is taken from at least: so it does not depend on how long the first part was,
+and a change right before the end is no steady state."""
 _FEWEST_IN_WINDOW: Final = 5
 """Samples that a window has on average at least, so that its percentiles mean something."""
 
@@ -101,7 +102,9 @@ def _analyse(figure: Metric, times: Sequence[float]) -> LongRun:
     levels = find_levels([sign * math.log(value) for value in values], MARGIN)
     throttling = judge_levels(levels, sign, MARGIN)
     ends = [*(times[level.start] for level in levels[1:]), times[-1]]
-    since_s = times[levels[-1].start] if len(levels) > 1 else times[-1] - _LAST * (times[-1] - times[0])
+    since_s = times[-1] - _LAST * (times[-1] - times[0])
+    if len(levels) > 1:
+        since_s = min(since_s, times[levels[-1].start])
     since = bisect_left(times, since_s)
     return LongRun(
         metric=figure.name,

@@ -97,3 +97,10 @@ def test_of_generations_it_is_about_the_decode_rate() -> None:
     prefill = decode_rate.model_copy(update={"name": "SUSTAINED prefill_rate", "metric": "prefill_rate"})
     gaps = decode_rate.model_copy(update={"name": "SUSTAINED latency", "metric": "latency", "samples": (1.0, 2.0)})
     assert analyse([prefill, gaps, decode_rate, starts]).metric == "SUSTAINED decode_rate"
+
+
+def test_a_change_right_before_the_end_is_no_steady_state() -> None:
+    run = analyse(run_long([(0, 20.0), (57, 14.0)], 60))
+    assert len(run.levels) == 2
+    assert run.steady_since_s == pytest.approx(48, abs=0.5)
+    assert run.steady == pytest.approx(20.4e6, rel=0.02)

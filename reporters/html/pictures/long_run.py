@@ -12,7 +12,7 @@ from reporters.document.picture import Dot, Label, Mark, Path, Picture, draw_gri
 
 WIDTH: Final = 640
 HEIGHT: Final = 266
-LEFT, RIGHT, TOP, BOTTOM = 92, 8, 42, 44
+LEFT, RIGHT, TOP, BOTTOM = 112, 8, 42, 44
 _NARROWEST: Final = 0.1
 """Distance from the steady state that is shown in any case, relative to it."""
 
