@@ -23,6 +23,9 @@ _CENTRAL = re.compile(r"p\d{1,3}(\.\d+)?|mean|avg|median")
 
 _USUAL_NAMES: Final = {"avg": "mean", "median": "p50", "std": "stdev", "num_runs": "n"}
 
+EXECUTORCH_STATS: Final = "executorch_stats"
+"""Type of figures in the definitions of ExecuTorch's statistics."""
+
 MOST_TOKEN_LATENCIES: Final = 100_000
 """Samples of the time of each token that a launch keeps, evenly."""
 
@@ -54,6 +57,7 @@ class ObservationCollector:
         infos: Texts, without duplicates.
         tables: Rows of each table, as JSON.
         clashes: Units that do not convert to the first unit of their metric.
+        statistics: Metric, unit and value of each of ExecuTorch's statistics.
         tokens: New tokens of the first generation that tells them, and of the first that has others.
     """
 
@@ -62,6 +66,7 @@ class ObservationCollector:
     infos: dict[tuple[Key, str], None] = field(default_factory=dict)
     tables: dict[str, list[str]] = field(default_factory=dict)
     clashes: dict[str, None] = field(default_factory=dict)
+    statistics: list[tuple[str, str, float]] = field(default_factory=list)
     tokens: list[tuple[int, ...]] = field(default_factory=list)
     _units: dict[tuple[str, str], str] = field(default_factory=dict)
     _appenders: dict[tuple[object, object, object], Callable[[float], None]] = field(default_factory=dict)
@@ -148,6 +153,7 @@ class ObservationCollector:
 
     def observations(self) -> tuple[Observation, ...]:
         """Return the observations: samples, then summaries, texts and tables."""
+        self._add_statistics()
         return (
             *(
                 _observation(key, samples=_keep_evenly(key, samples))
@@ -158,6 +164,16 @@ class ObservationCollector:
             *(_observation(key, info=info) for key, info in self.infos),
             *(_observation((name, "table", ""), info=f"[{', '.join(rows)}]") for name, rows in self.tables.items()),
         )
+
+    def _add_statistics(self) -> None:
+        """Add ExecuTorch's statistics.
+
+        Beside time stamps they are the same generations again, in whole milliseconds and with warm-ups: none of ours.
+        """
+        type_ = EXECUTORCH_STATS if self.has(GENERATION, "generation_time") else GENERATION
+        for metric, unit, value in self.statistics:
+            self.add_sample(type_, metric, unit, value)
+        self.statistics.clear()
 
     def notes(self) -> tuple[Note, ...]:
         """Return the notes that qualify the observations."""

@@ -44,8 +44,7 @@ from frameworks.observations.collector import (
     quote,
     statistics_of,
 )
-from frameworks.observations.token_streams import EXECUTORCH_STATS, KEY, compute_figures, read_stream
-from harness.core.generation import GENERATION
+from frameworks.observations.token_streams import KEY, compute_figures, read_stream
 
 _TOP = "NET"
 """Type of metrics that a document gives without one."""
@@ -153,10 +152,7 @@ def _read_generation(item: object, collector: ObservationCollector) -> None:
 
 def _read_llm_statistics(item: Mapping[str, object], collector: ObservationCollector) -> None:
     fields = {name: parse_number(item[name]) for name in _LLM_FIELDS if name in item}
-    # Behind time stamps they are the same generations again, in whole milliseconds and with warm-ups: none of ours.
-    type_ = EXECUTORCH_STATS if collector.has(GENERATION, "generation_time") else GENERATION
-    for metric, unit, value in _llm_metrics(fields):
-        collector.add_sample(type_, metric, unit, value)
+    collector.statistics.extend(_llm_metrics(fields))
 
 
 def _llm_metrics(fields: Mapping[str, float]) -> Iterator[tuple[str, str, float]]:

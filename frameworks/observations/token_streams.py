@@ -32,7 +32,7 @@ from typing import Final, NamedTuple
 
 from pydantic import ValidationError
 
-from frameworks.observations.collector import BadObservation, parse_number, quote
+from frameworks.observations.collector import EXECUTORCH_STATS, BadObservation, parse_number, quote
 from harness.core.generation import GENERATION, TokenStream
 from harness.core.metric import convert
 
@@ -41,9 +41,6 @@ KEY: Final = "generation"
 
 RATE: Final = "tokens/s"
 NANOSECONDS: Final = "ns"
-
-EXECUTORCH_STATS: Final = "executorch_stats"
-"""Type of figures in the definitions of ExecuTorch's statistics."""
 
 _TIMES: Final = ("token_times_ns", "token_times")
 _PREFILL: Final = ("prefill_ns", "prefill")

@@ -60,9 +60,11 @@ def test_times_may_have_another_unit() -> None:
     assert observations["LLM prefill_rate"].samples == (2000.0,)
 
 
-def test_statistics_beside_time_stamps_add_no_sample_to_the_time_to_the_first_token() -> None:
-    statistics = 'PyTorchObserver {"prompt_tokens": 4, "inference_start_ms": 10, "first_token_ms": 28}'
-    observations = observed(f"{line(token_times_ns=[25_000_000, 30_000_000])}\n{statistics}")
+@pytest.mark.parametrize("first", [True, False])
+def test_statistics_beside_time_stamps_add_no_sample_to_the_time_to_the_first_token(first: bool) -> None:
+    statistics = 'PyTorchObserver {"prompt_tokens": 4, "inference_start_ms": 10, "first_token_ms": 28}\n'
+    stamps = line(token_times_ns=[25_000_000, 30_000_000])
+    observations = observed(statistics + stamps if first else stamps + statistics)
     assert observations["LLM time_to_first_token"].samples == (25e6,)
     assert observations["executorch_stats time_to_first_token"].samples == (18.0,)
 
