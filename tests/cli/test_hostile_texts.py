@@ -144,6 +144,7 @@ def test_only_the_display_makes_consoles_and_prints() -> None:
     programs = (
         "harness/testing/",
         "frameworks/python_runner/",
+        "frameworks/executorch/llm_runner/",
         "frameworks/exporting/",
         "frameworks/tflite/exporting/converter.py",
         "frameworks/openvino/archive.py",
