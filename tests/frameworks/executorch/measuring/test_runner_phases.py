@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -75,12 +76,10 @@ def test_a_cold_load_reads_the_program_from_the_disk(runner: Path, programs: Pat
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no file system in memory")
 def test_a_load_that_cannot_be_cold_is_not_called_cold(runner: Path, programs: Path) -> None:
-    model = Path("/dev/shm/edge-harness-test.pte")
-    shutil.copy(programs / "linear.pte", model)
-    try:
+    with TemporaryDirectory(dir="/dev/shm") as in_memory:
+        model = Path(in_memory, "linear.pte")
+        shutil.copy(programs / "linear.pte", model)
         observations = measure(runner, "--model", model, "--cold")
-    finally:
-        model.unlink()
     assert "pages of the program stayed in the page cache" in (observations["RUN cold_load_unavailable"].info or "")
     assert {"RUN load_time", "RUN cold_load_time", "RUN cold_first_iteration"}.isdisjoint(observations)
 
