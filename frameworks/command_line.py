@@ -114,10 +114,6 @@ def _generation(benchmark: Benchmark, files: Mapping[str, str]) -> Iterator[str]
     request = benchmark.generation
     if request is None:
         return
-    if benchmark.operators:
-        raise BenchmarkUnsupported(
-            "operators are timed in single executions, and the test generates tokens", hint="leave out --operators"
-        )
     yield from ("--generate", str(request.new_tokens), "--depth", str(request.depth))
     if generation.PROMPT in files:
         yield from ("--prompt", files[generation.PROMPT])

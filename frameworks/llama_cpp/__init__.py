@@ -1,7 +1,7 @@
 """llama.cpp as a framework: language models in GGUF files, measured by its own programs.
 
 framework      the plug-in
-command_line   the command line of llama-bench for a benchmark without commands
+command_line   the command line of llama-bench for a benchmark without commands, with a `generation` or not
 options        the options of a benchmark that llama-bench takes: sizes of prompt and generation, batches, caches
 bench_output   figures of llama-bench, in every layout that it prints
 timings        figures of llama-cli, llama-completion and llama-server: timings of a run, and of each token

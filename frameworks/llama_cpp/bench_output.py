@@ -15,6 +15,9 @@ from harness.formats.llama_tables import read_tests
 _QUOTED: Final = 5
 """Number of problems that a note quotes."""
 
+_GENERATION_TYPE: Final = "llama_bench"
+"""Type of figures in llama-bench's definitions, as in `frameworks.observations.token_streams`."""
+
 _SETTINGS: Final = (
     "model_filename",
     "model_type",
@@ -33,11 +36,12 @@ def parse_bench(text: str, benchmark: Benchmark) -> tuple[tuple[Observation, ...
     """Parse the tests of llama-bench in the output of a launch.
 
     The figure of the only test of its kind is `LLM prefill_rate` or `LLM decode_rate`; of several, each has the type
-    that llama-bench's table gives it: `pp512 prefill_rate`.
+    that llama-bench's table gives it: `pp512 prefill_rate`. Of a benchmark with a `generation` their type is
+    `llama_bench`: the prompt and the new tokens are tests of their own, and no generation of ours.
     """
     placed, problems = read_tests(text)
     tests = [test for _, test in placed]
-    observations = list(_observe_tests(tests))
+    observations = list(_observe_tests(tests, TYPE if benchmark.generation is None else _GENERATION_TYPE))
     notes = list(_note_tests(tests, benchmark))
     if problems:
         quoted = "; ".join(f"{problem.place}: {problem.reason}" for problem in problems[:_QUOTED])
@@ -47,19 +51,19 @@ def parse_bench(text: str, benchmark: Benchmark) -> tuple[tuple[Observation, ...
     return (*observations, *_describe(tests)), tuple(notes)
 
 
-def _observe_tests(tests: Sequence[LlamaBenchTest]) -> Iterator[Observation]:
+def _observe_tests(tests: Sequence[LlamaBenchTest], only: str) -> Iterator[Observation]:
     for _, group in groupby(sorted(enumerate(tests), key=lambda item: item[1].metric), lambda item: item[1].metric):
         similar = [test for _, test in group]
-        for test, type_ in zip(similar, _name_types(similar), strict=True):
+        for test, type_ in zip(similar, _name_types(similar, only), strict=True):
             observation = observe(test, type_)
             if observation is not None:
                 yield observation
 
 
-def _name_types(tests: Sequence[LlamaBenchTest]) -> list[str]:
-    """Return a type for each of the tests of one kind; no two are equal."""
+def _name_types(tests: Sequence[LlamaBenchTest], only: str) -> list[str]:
+    """Return a type for each of the tests of one kind, that of the only one as given; no two are equal."""
     if len(tests) == 1:
-        return [TYPE]
+        return [only]
     differing = [name for name in _SETTINGS if len({str(getattr(test, name)) for test in tests}) > 1]
     seen: dict[str, int] = {}
     names = []

@@ -9,13 +9,14 @@ from frameworks.llama_cpp.options import compose_options
 from harness.core.benchmark import Benchmark
 from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported
+from harness.core.scalars import Scalar
 
 
 def compose(benchmark: Benchmark, files: Mapping[str, str]) -> Command:
     """Compose the command line: one test for the prompt and one for the generation, every repetition of each printed.
 
     Args:
-        benchmark: What to measure; its iterations are repetitions.
+        benchmark: What to measure; its iterations, or its generations, are repetitions.
         files: Path on the device by key.
 
     Raises:
@@ -32,7 +33,7 @@ def compose(benchmark: Benchmark, files: Mapping[str, str]) -> Command:
         require_program(benchmark, files, "llama-bench"),
         *("-m", files[_model_key(benchmark)]),
         *("-o", "jsonl"),
-        *compose_options(benchmark.backend_options),
+        *compose_sizes(benchmark),
         *_repetitions(benchmark),
         *(() if benchmark.threads is None else ("-t", str(benchmark.threads))),
         *split_arguments(benchmark, files),
@@ -44,6 +45,39 @@ def compose(benchmark: Benchmark, files: Mapping[str, str]) -> Command:
         threads=benchmark.threads,
         cpus=benchmark.cpus,
     )
+
+
+def compose_sizes(benchmark: Benchmark) -> list[str]:
+    """Return the words for numbers of tokens and other options: those of a `generation`, or `backend_options`.
+
+    Raises:
+        BenchmarkUnsupported: llama-bench cannot do what is asked for.
+    """
+    request = benchmark.generation
+    if request is None:
+        return compose_options(benchmark.backend_options)
+    if request.prompt is not None:
+        raise BenchmarkUnsupported(
+            f"{benchmark.title}: llama-bench makes its own random tokens, and takes no text",
+            hint="give `prompt_tokens` instead of `prompt`",
+        )
+    if request.perplexity is not None:
+        raise BenchmarkUnsupported(
+            f"{benchmark.title}: llama-bench has no perplexity",
+            hint="leave it out, or give `commands` that start llama-perplexity",
+        )
+    sizes: dict[str, Scalar] = {
+        "prompt": request.prompt_tokens,
+        "generate": request.new_tokens,
+        **({"depth": request.depth} if request.depth else {}),
+    }
+    for name in (*sizes, "depth"):
+        if name in benchmark.backend_options:
+            raise BenchmarkUnsupported(
+                f"{benchmark.title}: `backend_options.{name}` is given beside `generation`, which says it too",
+                hint="leave one of them out",
+            )
+    return compose_options({**benchmark.backend_options, **sizes})
 
 
 def _repetitions(benchmark: Benchmark) -> list[str]:

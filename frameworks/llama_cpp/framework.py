@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from frameworks.given_programs import GivenPrograms, find_build
 from frameworks.llama_cpp import command_line
 from frameworks.llama_cpp.bench_output import parse_bench
-from frameworks.llama_cpp.options import compose_options
 from frameworks.llama_cpp.timings import parse_timings
 from frameworks.observations.converters import Parsed, join_outputs, parse_files, parse_step
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
+from harness.core.cached_files import CachedFile
 from harness.core.command import Command, Completed
 from harness.core.device import Device
 from harness.core.errors import BenchmarkUnsupported
@@ -23,7 +23,8 @@ PROGRAM = "llama-bench"
 class LlamaCpp(GivenPrograms):
     """Framework plug-in.
 
-    Implements `Framework`, `StepParser`, `OptionReader` and `BackendOptionChecking` of `harness.core.protocols`.
+    Implements `Framework`, `StepParser`, `OptionReader`, `BackendOptionChecking` and `Generating` of
+    `harness.core.protocols`.
 
     Args:
         programs: Programs given by path, by placeholder; `program` is llama-bench, or what `commands` start.
@@ -46,7 +47,14 @@ class LlamaCpp(GivenPrograms):
             raise BenchmarkUnsupported(
                 f"`backend_options`: commands of their own do not get {names}", hint="write them into the commands"
             )
-        compose_options(benchmark.backend_options)
+        command_line.compose_sizes(benchmark)
+
+    def check_generation(self, benchmark: Benchmark) -> None:
+        """Check the sizes of a generation: llama-bench processes tokens of its own, and has no text."""
+        command_line.compose_sizes(benchmark)
+
+    def make_prompt(self, benchmark: Benchmark, files: Mapping[str, CachedFile]) -> None:
+        """Return nothing: llama-bench makes its own tokens."""
 
     def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:  # noqa: ARG002 - the seam's
         """Compose the command line of llama-bench."""

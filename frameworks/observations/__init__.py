@@ -5,5 +5,7 @@ converters     `parse_files`: the same from output files, by the converters that
                the same from what steps on the host print
 forms          the JSON objects and documents that are understood
 token_streams  figures of generations from time stamps of their tokens: every definition
+token_lines    tokens of programs that print the time of each in lines of their own form
+mlperf_client  figures of MLPerf Client's results
 collector      samples, summaries, texts and tables, gathered while they are read
 """

@@ -227,7 +227,17 @@ def describe_tokens(tokens: Sequence[int]) -> str:
     shown = " ".join(map(str, tokens[:_SHOWN_TOKENS]))
     if len(tokens) <= _SHOWN_TOKENS:
         return shown
-    return f"{shown} ... ({len(tokens):,}, sha256 {sha256(repr(tokens).encode()).hexdigest()[:16]})"
+    return f"{shown} {describe_rest(len(tokens), repr(tokens))}"
+
+
+def describe_text(text: str, limit: int) -> str:
+    """Return a text, or its beginning with its length and a digest, so that it differs for other texts."""
+    return text if len(text) <= limit else f"{text[:limit]} {describe_rest(len(text), text)}"
+
+
+def describe_rest(length: int, content: str) -> str:
+    """Return what stands for the rest of something that is not shown whole: its length, and a digest of its content."""
+    return f"... ({length:,}, sha256 {sha256(content.encode(errors='replace')).hexdigest()[:16]})"
 
 
 def describe_difference(tokens: Sequence[int], others: Sequence[int]) -> str:

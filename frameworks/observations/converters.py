@@ -1,32 +1,43 @@
-"""FAI-PEP's converters: how a specification says where observations are, in the output or in output files."""
+"""Converters: how a specification says where observations are, in the output or in output files.
+
+`json_converter` and `json_with_identifier_converter` are FAI-PEP's; `token_lines` reads the times of tokens.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from pydantic import JsonValue
 
-from frameworks.observations.observer import IDENTIFIERS, parse_announced, parse_lines
+from frameworks.observations.collector import ObservationCollector
+from frameworks.observations.observer import IDENTIFIERS, LOST_METRIC, conclude, parse_announced, parse_lines
+from frameworks.observations.token_lines import CONVERTER, TokenLines, read_arguments, read_token_lines
 from harness.core.benchmark import Benchmark
 from harness.core.command import Completed
-from harness.core.metric import Observation
+from harness.core.generation import GenerationRequest
+from harness.core.metric import FIRST_TOKEN, Observation
 from harness.core.note import Note
 
 Parsed = tuple[tuple[Observation, ...], tuple[Note, ...]]
 
+_UNUSABLE: Final = "converter"
+"""Code of the note that a converter cannot be used as it is given."""
 _CONVERTERS: Final = ("json_converter", "json_with_identifier_converter")
 
 
 def parse_outputs(completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
     """Parse the observations in what runners printed, then those in output files that have a converter."""
-    words, unknown = find_identifiers("the output", benchmark.converter, benchmark.converter_args)
+    read, unknown = _find_reader("the output", benchmark.converter, benchmark.converter_args, benchmark)
     observations: list[Observation] = []
     notes = list(unknown)
     for place, text in outputs_of(completed):
-        parsed, problems = parse_lines(text, words if words is not None else IDENTIFIERS)
+        parsed, problems = (read or parse_lines)(text)
         observations.extend(parsed)
         notes += add_place(place, problems)
+    if benchmark.converter == CONVERTER:
+        notes += _note_missing_tokens("the output", observations, notes)
     parsed, problems = parse_files(completed, benchmark)
     return (*observations, *parsed), (*notes, *problems)
 
@@ -39,18 +50,20 @@ def parse_files(completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
     for file in benchmark.output_files:
         if file.converter is None or file.key not in fetched:  # a missing file is reported by the launch
             continue
-        words, problems = find_identifiers(file.filename, file.converter, file.converter_args)
+        read, problems = _find_reader(file.filename, file.converter, file.converter_args, benchmark)
         notes += problems
-        if words is None:
+        if read is None:
             continue
         try:
             text = fetched[file.key].read_text(encoding="utf-8", errors="replace")
         except OSError as error:
             notes.append(Note(code="output_file", message=f"{file.filename}: {error.strerror}", trust=False))
             continue
-        parsed, problems = parse_lines(text, words)
+        parsed, problems = read(text)
         observations.extend(parsed)
         notes += add_place(file.filename, problems)
+        if file.converter == CONVERTER:
+            notes += _note_missing_tokens(file.filename, parsed, problems)
     return tuple(observations), tuple(notes)
 
 
@@ -79,6 +92,39 @@ def join_outputs(completed: Sequence[Completed]) -> str:
     return "\n".join(output for command in completed for output in (command.stdout, command.stderr))
 
 
+def _find_reader(
+    place: str, converter: str | None, arguments: Mapping[str, JsonValue], benchmark: Benchmark
+) -> tuple[Callable[[str], Parsed] | None, Sequence[Note]]:
+    """Return the function that reads a text by a converter; None and a note for one that cannot be used."""
+    if converter == CONVERTER:
+        lines = read_arguments(arguments)
+        if isinstance(lines, str):
+            hint = 'for example {"token": "token <token> at <time>", "unit": "ms"}'
+            return None, (Note(code=_UNUSABLE, message=f"{place}: {CONVERTER}: {lines}", hint=hint, trust=False),)
+        return partial(_parse_tokens, lines=lines, request=benchmark.generation), ()
+    words, notes = find_identifiers(place, converter, arguments)
+    return None if words is None else partial(parse_lines, identifiers=words), notes
+
+
+def _note_missing_tokens(place: str, observations: Sequence[Observation], notes: Sequence[Note]) -> tuple[Note, ...]:
+    """Note that no token was found where a converter was to find some: the number that the program was run for."""
+    if any(observation.name == FIRST_TOKEN for observation in observations):
+        return ()
+    if any(note.code in {LOST_METRIC, _UNUSABLE} for note in notes):
+        return ()
+    hint = "compare the pattern `token` with what the program prints; the raw log of the launch shows it"
+    return (Note(code=LOST_METRIC, message=f"{place}: {CONVERTER} found no line of a token", hint=hint, trust=False),)
+
+
+def _parse_tokens(text: str, lines: TokenLines, request: GenerationRequest | None) -> Parsed:
+    """Parse the lines of tokens, and observer lines beside them."""
+    collector = ObservationCollector()
+    bad = read_token_lines(text, lines, request, collector)
+    observations, notes = conclude(collector, bad)
+    announced, problems = parse_announced(text)
+    return (*observations, *announced), (*notes, *problems)
+
+
 def find_identifiers(
     place: str, converter: str | None, arguments: Mapping[str, JsonValue]
 ) -> tuple[tuple[str, ...] | None, Sequence[Note]]:
@@ -87,11 +133,12 @@ def find_identifiers(
     Args:
         place: Where the converter is used, for the note.
         converter: `json_converter`: every line that begins with `{` is an observation, or the whole text is one JSON
-            document. `json_with_identifier_converter`: what follows the word `identifier` is one. None: observer lines.
+            document. `json_with_identifier_converter`: what follows the word `identifier` is one. None, and
+            `token_lines` beside what it reads: observer lines.
         arguments: `identifier`, for the second.
     """
     identifier = arguments.get("identifier")
-    if converter is None:
+    if converter in {None, CONVERTER}:
         return IDENTIFIERS, ()
     if converter == "json_converter":
         return (), ()
@@ -101,8 +148,8 @@ def find_identifiers(
         problem = f"converter `{converter}` has no `identifier` in its `args`"
     else:
         return (identifier.strip(),), ()
-    hint = f"known converters: {', '.join(_CONVERTERS)}; the second needs `args`: {{'identifier': WORD}}"
-    return None, (Note(code="converter", message=f"{place}: {problem}", hint=hint, trust=False),)
+    hint = f"known converters: {', '.join((*_CONVERTERS, CONVERTER))}; the second needs `args`: {{'identifier': WORD}}"
+    return None, (Note(code=_UNUSABLE, message=f"{place}: {problem}", hint=hint, trust=False),)
 
 
 def add_place(place: str, notes: Sequence[Note]) -> Sequence[Note]:

@@ -7,14 +7,14 @@
     {"NET": {"latency": {"value": "12", "unit": "ms"}}, "ID_0_Conv": {"latency": {"value": "3", "unit": "ms"}}}
     {"prompt_tokens": 7, "generated_tokens": 120, "inference_start_ms": 1000, "inference_end_ms": 2000}
     {"generation": {"prompt_tokens": 7, "prefill_ns": 7500000, "token_times_ns": [7510000, 7930000], "tokens": [5, 77]}}
+    {"Benchmark Success": true, "overall_results": {"Geomean Time to First Token": 0.5, ...}, ...}
 
 The first five are FAI-PEP's; a summary may also be the list `[p0, p10, p50, p90, p100, mean, stdev, MAD]`, and `values`
 may hold a list of samples. The sixth is what ExecuTorch's LLM runners print: counts of tokens and points in time in one
-flat object, from which metrics of type `LLM` are computed. Its fields are those of `extension/llm/runner/stats.h` in
-pytorch/executorch (`stats_to_json_string`, `print_report`): whole milliseconds since an arbitrary start, and 0 for a
-point that was never reached or a sum that was not kept, as those of the model's execution before mid 2026. The last is
-one generation with the time stamps of its tokens since the prompt was handed over;
-`frameworks.observations.token_streams` has the metrics that follow from them.
+flat object, from which metrics of type `LLM` are computed (`harness.formats.executorch_stats`). The seventh
+is one generation with the time stamps of its tokens since the prompt was handed over;
+`frameworks.observations.token_streams` has the metrics that follow from them. The last is a line of the results of
+MLPerf Client (`harness.formats.mlperf_client`), which needs no word that announces it. One that failed gives no figure.
 
 A program's whole output may instead be one document:
 
@@ -32,9 +32,8 @@ metric, joined by dots, are its type; at the top level it is `NET`, unless the n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from frameworks.observations.collector import (
     BadObservation,
@@ -44,7 +43,11 @@ from frameworks.observations.collector import (
     quote,
     statistics_of,
 )
+from frameworks.observations.mlperf_client import read_entry
 from frameworks.observations.token_streams import KEY, compute_figures, read_stream
+from harness.core.generation import TokenStream
+from harness.formats.executorch_stats import FIELDS, compute_statistics
+from harness.formats.mlperf_client import SUCCESS
 
 _TOP = "NET"
 """Type of metrics that a document gives without one."""
@@ -54,33 +57,6 @@ _NAMELESS = 'the numbers have no name; name them, as in {"NET latency": {"p50": 
 _ENTRY = frozenset({"value", "values", "summary", "info_string"})
 
 _WITH_UNIT = re.compile(r"(.+)_(ns|us|ms|s|bytes)")
-
-_LLM_DURATIONS: Final = {
-    "model_load_time": ("model_load_start_ms", "model_load_end_ms"),
-    "time_to_first_token": ("inference_start_ms", "first_token_ms"),
-    "tokenization_time": ("inference_start_ms", "token_encode_end_ms"),
-    "prompt_eval_time": ("inference_start_ms", "prompt_eval_end_ms"),
-    "inference_time": ("inference_start_ms", "inference_end_ms"),
-}
-"""Start and end of each duration. The time to the first token excludes loading the model, as upstream's does."""
-
-_LLM_RATES: Final = {
-    "prompt_tokens_per_second": ("prompt_tokens", "inference_start_ms", "prompt_eval_end_ms"),
-    "generate_tokens_per_second": ("generated_tokens", "prompt_eval_end_ms", "inference_end_ms"),
-}
-"""Tokens of each rate, with start and end of their time."""
-
-_LLM_SUMS: Final = {
-    "sampling_time": "aggregate_sampling_time_ms",
-    "model_execution_time": "aggregate_model_execution_time_ms",
-}
-"""Field of each sum of durations."""
-
-_LLM_FIELDS: Final = frozenset(
-    {"prompt_tokens", "generated_tokens", *_LLM_SUMS.values()}
-    | {moment for moments in _LLM_DURATIONS.values() for moment in moments}
-)
-"""Fields by which the object of an LLM runner is recognised."""
 
 
 def read_object(item: Mapping[str, object], collector: ObservationCollector) -> None:
@@ -94,8 +70,10 @@ def read_object(item: Mapping[str, object], collector: ObservationCollector) -> 
     elif "custom_output" in item:
         collector.add_table(item.get("table_name"), item["custom_output"])
     elif item.keys() == {KEY}:
-        _read_generation(item[KEY], collector)
-    elif not _LLM_FIELDS.isdisjoint(item):
+        add_stream(read_stream(item[KEY]), collector)
+    elif SUCCESS in item:
+        read_entry(item, collector)
+    elif not FIELDS.isdisjoint(item):
         _read_llm_statistics(item, collector)
     else:
         _read_nested(item, collector)
@@ -142,8 +120,8 @@ def _read_list(metrics: Sequence[object], collector: ObservationCollector, bad: 
             bad.append(BadObservation(f"metrics[{index}]: {error}", metrics_of(metric)))
 
 
-def _read_generation(item: object, collector: ObservationCollector) -> None:
-    stream = read_stream(item)
+def add_stream(stream: TokenStream, collector: ObservationCollector) -> None:
+    """Add the figures of one generation, and its tokens."""
     for figures in compute_figures(stream):
         for value in figures.values:
             collector.add_sample(figures.type, figures.metric, figures.unit, value)
@@ -151,32 +129,8 @@ def _read_generation(item: object, collector: ObservationCollector) -> None:
 
 
 def _read_llm_statistics(item: Mapping[str, object], collector: ObservationCollector) -> None:
-    fields = {name: parse_number(item[name]) for name in _LLM_FIELDS if name in item}
-    collector.statistics.extend(_llm_metrics(fields))
-
-
-def _llm_metrics(fields: Mapping[str, float]) -> Iterator[tuple[str, str, float]]:
-    """Yield metric, unit and value of everything that the fields suffice for."""
-    for name in ("prompt_tokens", "generated_tokens"):
-        if name in fields:
-            yield name, "tokens", fields[name]
-    for name, (start, end) in _LLM_DURATIONS.items():
-        duration_ms = _duration_ms(fields, start, end)
-        if duration_ms is not None:
-            yield name, "ms", duration_ms
-    for name, field in _LLM_SUMS.items():
-        if fields.get(field):
-            yield name, "ms", fields[field]
-    for name, (tokens, start, end) in _LLM_RATES.items():
-        duration_ms = _duration_ms(fields, start, end)
-        if duration_ms and tokens in fields:  # within one tick of the clock there is no rate
-            yield name, "tokens/s", fields[tokens] * 1000 / duration_ms
-
-
-def _duration_ms(fields: Mapping[str, float], start: str, end: str) -> float | None:
-    if not fields.get(start) or not fields.get(end) or fields[end] < fields[start]:
-        return None
-    return fields[end] - fields[start]
+    fields = {name: parse_number(item[name]) for name in FIELDS if name in item}
+    collector.statistics.extend(compute_statistics(fields))
 
 
 def _read_nested(item: Mapping[str, object], collector: ObservationCollector) -> None:
@@ -220,7 +174,8 @@ def _is_observer_object(document: Mapping[str, object]) -> bool:
         {"type", "metric"} <= document.keys()
         or "custom_output" in document
         or document.keys() == {KEY}
-        or not _LLM_FIELDS.isdisjoint(document)
+        or SUCCESS in document
+        or not FIELDS.isdisjoint(document)
     )
 
 

@@ -19,8 +19,12 @@ from frameworks.observations.collector import BadObservation, ObservationCollect
 from frameworks.observations.forms import metrics_of, read_document, read_object
 from harness.core.metric import Observation
 from harness.core.note import Note
+from harness.formats.mlperf_client import SUCCESS
 
 IDENTIFIERS: Final = ("PyTorchObserver", "Caffe2Observer")
+
+LOST_METRIC: Final = "lost_metric"
+"""Code of the note that a metric was to be there, and nothing of it could be read."""
 
 _QUOTED_LINES = 5
 """Number of bad lines that a note quotes."""
@@ -29,6 +33,9 @@ _BETWEEN_OBJECTS = re.compile(r"[\s,;]*(?=\{)")
 """Separator of two objects behind one identifier."""
 
 _LIKE_DOCUMENT = re.compile(r"\s*(\{|\[\s*\{)")
+
+_RESULT = re.compile(rf'\A(?=\{{.*"{SUCCESS}")').search
+"""Beginning of a line of MLPerf Client, which nothing announces."""
 
 _NAMED = re.compile(r'"type"\s*:\s*"([^"\\]+)"\s*,\s*"metric"\s*:\s*"([^"\\]+)"')
 """Type and metric of an object that is not valid JSON, in the order in which programs write them."""
@@ -64,7 +71,7 @@ def parse_lines(
             bad.append(BadObservation("it begins like JSON, but is neither one JSON object nor a list of them"))
     if document is not None:
         bad.extend(read_document(document, collector))
-    return collector.observations(), (*_note_bad_lines(bad), *_note_lost(bad, collector), *collector.notes())
+    return conclude(collector, bad)
 
 
 def parse_announced(
@@ -80,6 +87,13 @@ def parse_announced(
     collector = ObservationCollector()
     bad: list[BadObservation] = []
     _read_lines(text, _announcement(identifiers), collector, bad)
+    return conclude(collector, bad)
+
+
+def conclude(
+    collector: ObservationCollector, bad: Sequence[BadObservation]
+) -> tuple[tuple[Observation, ...], tuple[Note, ...]]:
+    """Return what was collected, with notes on it and on what could not be read."""
     return collector.observations(), (*_note_bad_lines(bad), *_note_lost(bad, collector), *collector.notes())
 
 
@@ -96,7 +110,7 @@ def _read_lines(text: str, search: _Search, collector: ObservationCollector, bad
     """Read each announced object; return whether there was any."""
     announced = False
     for line_number, line in enumerate(text.split("\n"), 1):
-        for item in _objects(line, search):
+        for item in _objects(line, _RESULT if line[:1] == "{" and SUCCESS in line else search):
             announced = True
             try:
                 if isinstance(item, BadObservation):
@@ -159,7 +173,7 @@ def _note_lost(bad: Sequence[BadObservation], collector: ObservationCollector) -
         return ()
     return (
         Note(
-            code="lost_metric",
+            code=LOST_METRIC,
             message=f"{', '.join(lost)} was printed without any readable number: {bad[0]}",
             hint="correct what the program prints; the raw log of the launch shows it",
             trust=False,

@@ -82,13 +82,35 @@ def read_stream(document: object) -> TokenStream:
     tokens = document.get("tokens", ())
     if not isinstance(tokens, list | tuple) or not all(type(token) is int for token in tokens):
         raise BadObservation(f"`tokens` is {quote(tokens)}, not a list of whole numbers")
+    return make_stream(
+        prompt_tokens=_count(document, "prompt_tokens"),
+        depth=_count(document, "depth"),
+        prefill_ns=prefill[0] if prefill else None,
+        token_times_ns=times,
+        tokens=tuple(tokens),
+    )
+
+
+def make_stream(
+    *,
+    prompt_tokens: int,
+    depth: int,
+    prefill_ns: float | None,
+    token_times_ns: tuple[float, ...],
+    tokens: tuple[int, ...],
+) -> TokenStream:
+    """Return one generation; the arguments are the attributes of the value.
+
+    Raises:
+        BadObservation: They contradict one another.
+    """
     try:
         return TokenStream(
-            prompt_tokens=_count(document, "prompt_tokens"),
-            depth=_count(document, "depth"),
-            prefill_ns=prefill[0] if prefill else None,
-            token_times_ns=times,
-            tokens=tuple(tokens),
+            prompt_tokens=prompt_tokens,
+            depth=depth,
+            prefill_ns=prefill_ns,
+            token_times_ns=token_times_ns,
+            tokens=tokens,
         )
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]

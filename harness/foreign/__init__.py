@@ -3,6 +3,8 @@
     minibench            results of ExecuTorch's apps for phones
     xctest               console of XCTest, as ExecuTorch's tests for iPhones write it
     llama_bench          llama.cpp's llama-bench
+    executorch_llm       logs of ExecuTorch's runners of language models
+    mlperf_client        results of MLPerf Client
     litert_leaderboard   measurements of LiteRT's leaderboard
     pytorch_v3           PyTorch's benchmark database
     executorch_metrics   names that ExecuTorch's tools give to metrics

@@ -43,6 +43,70 @@ def _facts(record: ForeignRecord) -> tuple[object, ...]:
 
 
 GOLDEN: dict[str, list[tuple[object, ...]]] = {
+    "executorch_llm": [
+        (
+            "line 2 to line 6",
+            "unnamed",
+            "17 prompt tokens",
+            "executorch",
+            "",
+            "",
+            "",
+            None,
+            "ok",
+            None,
+            5,
+            (
+                "LLM generate_tokens_per_second",
+                "tokens/s",
+                tuple(23_000 / duration for duration in (3583, 3704, 6949, 8364, 6805)),
+            ),
+        ),
+    ],
+    "mlperf_client": [
+        (
+            "line 1",
+            "Llama 3.1 8B Instruct",
+            "llamacpp GPU",
+            "mlperf_client",
+            "llamacpp",
+            "Example CPU",
+            "Example OS 11",
+            "2.0.0",
+            "ok",
+            48.125,
+            None,
+            ("mlperf_client decode_rate", "tokens/s", {"mean": 48.125}),
+        ),
+        (
+            "line 2",
+            "Phi 4 Mini",
+            "OrtGenAI NPU",
+            "mlperf_client",
+            "OrtGenAI",
+            "Example CPU",
+            "Example OS 11",
+            "2.0.0",
+            "failed",
+            None,
+            None,
+            None,
+        ),
+        (
+            "line 3",
+            "FLUX.2 klein",
+            "MLX GPU",
+            "mlperf_client",
+            "MLX",
+            "Example CPU",
+            "Example OS 26",
+            "2.0.0",
+            "ok",
+            0.1,
+            None,
+            ("mlperf_client image_rate", "images/s", {"mean": 0.1}),
+        ),
+    ],
     "minibench": [
         (
             "line 1 to line 3",
@@ -232,11 +296,87 @@ def test_failures_of_files_say_why() -> None:
         "minibench": [
             "the program could not be loaded: load_status 32 (the file also says avg_inference_latency(ms) 0)"
         ],
+        "executorch_llm": [],
         "llama_bench": [],
+        "mlperf_client": ["MLPerf Client calls it failed: Failed to create tokenizer"],
         "xcresult": ["the result bundle calls the test failed"],
         "xctest": ["the test failed after 3.211 s (line 5)"],
         "pytorch_v3": ["FAILURE_REPORT: failure_type DEVICE_JOB, job_conclusion failure"],
     }
+
+
+def test_a_log_with_reports_alone_is_read() -> None:
+    report = (Path(__file__).parents[1] / "frameworks" / "executorch" / "recorded" / "llm_report.txt").read_text()
+    content = _read("executorch_llm", report + report.replace("Prompt Tokens: 17", "Prompt Tokens: 20"))
+    assert [record.identifier for record in content.records] == ["17 prompt tokens", "20 prompt tokens"]
+    assert list(content.records[0].observations[0].samples) == pytest.approx([23 / 0.290])
+    assert content.records[0].time is None
+
+
+def test_a_load_that_was_not_measured_is_absent_and_the_device_tells_when() -> None:
+    (record,) = _read("executorch_llm").records
+    samples = {observation.name: len(observation.samples) for observation in record.observations}
+    assert samples["LLM model_load_time"] == 1
+    assert samples["LLM time_to_first_token"] == 5
+    assert "LLM sampling_time" not in samples
+    assert record.time == pytest.approx(1795474295.331)
+
+
+@pytest.mark.parametrize("value", ["-1", '"1"', "null", "1e999", "true", "{}"])
+def test_statistics_that_are_none_are_problems_with_their_line(value: str) -> None:
+    lines = FILES["executorch_llm"].splitlines()
+    lines[3] = lines[3].replace('"prompt_tokens":17', f'"prompt_tokens":{value}')
+    content = _read("executorch_llm", "\n".join(lines))
+    assert [problem.place for problem in content.problems] == ["line 4"]
+    assert content.records[0].count == 4
+
+
+def test_means_of_categories_stand_beside_those_over_all_and_zeros_are_absent() -> None:
+    first = _read("mlperf_client").records[0]
+    assert {observation.name: (observation.summary or {})["mean"] for observation in first.observations} == {
+        "mlperf_client decode_rate": 48.125,
+        "mlperf_client time_to_first_token": 0.512,
+        "mlperf_client.code_analysis decode_rate": 45.5,
+        "mlperf_client.code_analysis time_to_first_token": 0.931,
+        "mlperf_client.content_generation decode_rate": 50.901,
+        "mlperf_client.content_generation time_to_first_token": 0.281,
+        "mlperf_client.summarization_intermediate time_to_first_token": 1.9,
+    }
+    assert first.axes == {"ep_device_type": "GPU", "ep_gpu_layers": 999}
+    assert first.time == 1772037495.269
+
+
+def test_categories_of_similar_names_stay_apart() -> None:
+    entry = json.loads(FILES["mlperf_client"].splitlines()[0])
+    figures = {"Avg 2nd+ Token Generation Rate": 2.0}
+    entry["category_results"] = {"Code Analysis": figures, "code-analysis": figures, "!": figures, "none": None}
+    (record,) = _read("mlperf_client", json.dumps(entry)).records
+    types = [observation.type for observation in record.observations[2:]]
+    assert types == ["mlperf_client.Code Analysis", "mlperf_client.code-analysis", "mlperf_client.!"]
+
+
+@pytest.mark.parametrize("start", ["", "13-40-2026 25:61:00.000 +01:00", "02-25-2026 17:38:15.269", "02-25-2026 +"])
+def test_a_start_that_is_none_leaves_the_time_open(start: str) -> None:
+    entry = json.loads(FILES["mlperf_client"].splitlines()[0]) | {"Benchmark Start Time": start}
+    (record,) = _read("mlperf_client", json.dumps(entry)).records
+    assert record.time is None
+    assert record.time_note
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"Benchmark Success": "true"},
+        {"Benchmark Success": 1},
+        {"overall_results": {"Geomean Time to First Token": -1}},
+        {"category_results": {"x" * 401: None}},
+    ],
+)
+def test_a_line_of_mlperf_client_that_cannot_be_read_is_a_problem(change: dict[str, object]) -> None:
+    entry = json.loads(FILES["mlperf_client"].splitlines()[0]) | change
+    content = _read("mlperf_client", json.dumps(entry))
+    assert content.records == ()
+    assert content.problems[0].place == "line 1"
 
 
 @pytest.mark.parametrize(
@@ -302,7 +442,7 @@ _JSON = st.recursive(
 )
 
 
-@pytest.mark.parametrize("name", sorted(set(FORMATS) - {"xctest"}))
+@pytest.mark.parametrize("name", sorted(set(FORMATS) - {"executorch_llm", "xctest"}))
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_any_change_of_an_entry_is_a_record_or_a_named_problem(name: str, data: st.DataObject) -> None:

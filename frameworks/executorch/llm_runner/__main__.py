@@ -14,6 +14,7 @@ from frameworks.python_runner.machine import die_with_parent
 if __name__ == "__main__":
     die_with_parent()
 
+import array
 import contextlib
 import gc
 import json
@@ -24,6 +25,7 @@ from importlib import metadata
 from typing import TextIO
 
 from frameworks.executorch.llm_runner.arguments import LlmArguments, parse_arguments
+from frameworks.executorch.llm_runner.encode import encode
 from frameworks.executorch.llm_runner.text_runner import TextGeneration, load_module
 from frameworks.executorch.python.extension import load_runtime, set_threads
 from frameworks.python_runner.failure import ExitStatus, RunnerFailure
@@ -74,12 +76,42 @@ def run(arguments: LlmArguments) -> Iterator[str]:
         gc.disable()  # a collection would disturb a token
         times = measure(work, loop)
     except RuntimeError as error:
-        raise RunnerFailure(ExitStatus.NOT_EXECUTED, f"ExecuTorch's LLM runner failed: {error}") from error
+        raise _failure(error, arguments) from error
+    if loop.outputs:
+        _write_tokens(work.answer, arguments)
     yield from _lines(work, times, arguments, tokenizer_ns)
     for metric, size in {"memory_before_load": before, "peak_memory": memory_bytes("VmHWM")}.items():
         if size is not None:
             yield number_line("RUN", metric, "bytes", size)
     yield number_line("RUN", "threads", "", threads)
+    if loop.operators:
+        yield _text("operators_unavailable", "ExecuTorch's LLM runner takes no event tracer")
+
+
+def _failure(error: RuntimeError, arguments: LlmArguments) -> RunnerFailure:
+    """Return the failure with what upstream's words lack: how long prompt and answer are."""
+    with contextlib.suppress(RuntimeError, ImportError):
+        tokens = encode(str(arguments.tokenizer), arguments.prompt) or ()
+        lengths = f"of a prompt of {len(tokens):,} tokens and {arguments.loop.generate or 0:,} new ones"
+        sentence = f"ExecuTorch's LLM runner failed {lengths}, for which the model's context may be too short: {error}"
+        return RunnerFailure(ExitStatus.NOT_EXECUTED, sentence)
+    return RunnerFailure(ExitStatus.NOT_EXECUTED, f"ExecuTorch's LLM runner failed: {error}")
+
+
+def _write_tokens(answer: str, arguments: LlmArguments) -> None:
+    """Write the tokens of an answer, as its tokenizer makes them of the text: the runner gives no others.
+
+    Raises:
+        RunnerFailure: The file cannot be written.
+    """
+    tokens = array.array("q", encode(str(arguments.tokenizer), answer) or ())
+    if sys.byteorder == "big":
+        tokens.byteswap()
+    file = Path(f"{arguments.loop.outputs}-0.bin")
+    try:
+        file.write_bytes(tokens.tobytes())
+    except OSError as error:
+        raise RunnerFailure(ExitStatus.NOT_EXECUTED, f"cannot write {file}") from error
 
 
 def _lines(work: TextGeneration, times: RunnerTimes, arguments: LlmArguments, tokenizer_ns: int) -> Iterator[str]:

@@ -49,6 +49,7 @@ def parse_arguments(argv: Sequence[str]) -> LlmArguments:
     add("--min-iter", type=whole(1, LARGEST), default=1, help="make so many in spite of the time limit (default: 1)")
     add("--time-limit", type=float, default=0.0, help="stop after so many seconds; 0 is no limit")
     add("--threads", type=whole(1, 1024), help="size of the thread pool (default: the runtime's own)")
+    add("--outputs", default="", help="write the tokens of the last answer to OUTPUTS-0.bin")
     values = parser.parse_args(argv)
     if not values.prompt_text:
         raise RunnerFailure(ExitStatus.USAGE, "argument --prompt-text: it is empty")
@@ -61,7 +62,7 @@ def parse_arguments(argv: Sequence[str]) -> LlmArguments:
         min_iterations=values.min_iter,
         time_limit_s=values.time_limit,
         inputs=(),
-        outputs="",
+        outputs=values.outputs,
         generate=values.generate,
     )
     return LlmArguments(values.tokenizer, values.prompt_text, loop)

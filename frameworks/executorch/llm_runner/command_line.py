@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from frameworks.command_line import environment, iterations_of, model_key, warmup_of
+from frameworks.command_line import environment, iterations_of, model_key, outputs_base, warmup_of
 from harness.core.benchmark import Benchmark
 from harness.core.command import Command
 from harness.core.errors import BenchmarkUnsupported
@@ -45,6 +45,8 @@ def compose(benchmark: Benchmark, files: Mapping[str, str]) -> Command:
         *("--min-iter", str(max(1, benchmark.min_iterations))),
         *(() if benchmark.threads is None else ("--threads", str(benchmark.threads))),
     ]
+    if benchmark.output_files:
+        argv += ["--outputs", outputs_base(benchmark, files)]
     if benchmark.time_limit_s is not None:
         argv += ["--time-limit", f"{max(benchmark.time_limit_s, 0.001):.3f}"]
     return Command(
@@ -63,7 +65,6 @@ def _refuse(benchmark: Benchmark) -> None:
         "a perplexity": request is not None and request.perplexity is not None,
         "an `arrival`": benchmark.arrival is not None,
         "a long run": benchmark.long_run_s is not None,
-        "`output_files`": bool(benchmark.output_files),
         "`command_args`": bool(benchmark.arguments),
         "phases of memory": benchmark.phases,
         "a cold start": benchmark.cold,

@@ -10,10 +10,12 @@ import os
 import sys
 
 
-def main(tokenizer: str, text: str) -> int:
-    """Print the tokens, and return the exit status: 3 where the file is no tokenizer, 4 where it makes none."""
-    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # the library prints
+def encode(tokenizer: str, text: str) -> list[int] | None:
+    """Return the tokens of a text; None where the file is no tokenizer. Prints what the libraries think of it.
+
+    Raises:
+        RuntimeError: The tokenizer makes none.
+    """
     import pytorch_tokenizers as kinds  # type: ignore[import-untyped]  # noqa: PLC0415
 
     others = (kinds.CppSPTokenizer, kinds.CppTiktoken, kinds.CppLlama2cTokenizer)
@@ -23,15 +25,24 @@ def main(tokenizer: str, text: str) -> int:
             loaded.load(tokenizer)
         except RuntimeError:
             continue
-        try:
-            tokens = [int(token) for token in loaded.encode(text, 0, 0)]
-        except RuntimeError as error:
-            print(error, file=sys.stderr)
-            return 4
-        output.write(json.dumps(tokens))
-        output.flush()
-        return 0
-    return 3
+        return [int(token) for token in loaded.encode(text, 0, 0)]
+    return None
+
+
+def main(tokenizer: str, text: str) -> int:
+    """Print the tokens, and return the exit status: 3 where the file is no tokenizer, 4 where it makes none."""
+    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # the library prints
+    try:
+        tokens = encode(tokenizer, text)
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 4
+    if tokens is None:
+        return 3
+    output.write(json.dumps(tokens))
+    output.flush()
+    return 0
 
 
 if __name__ == "__main__":

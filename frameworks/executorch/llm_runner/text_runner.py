@@ -81,6 +81,7 @@ class TextGeneration:
 
     Attributes:
         streams: Times of the tokens of each timed generation, ns.
+        answer: Text of the last generation.
         stats: Statistics of the last generation.
         load_ns: Time in which the first loaded the program; None where the statistics do not tell.
     """
@@ -92,6 +93,7 @@ class TextGeneration:
         self._cpu_clock = cpu_clock
         self._tokens_per_s: float | None = None
         self.streams: list[list[int]] = []
+        self.answer = ""
         self.stats: Stats | None = None
         self.load_ns: int | None = None
 
@@ -101,10 +103,11 @@ class TextGeneration:
 
     def iterate(self, *, timed: bool) -> tuple[int, int]:
         """Generate once, and return wall and CPU nanoseconds."""
-        clock, times = time.monotonic_ns, list[int]()
+        clock, times, pieces = time.monotonic_ns, list[int](), list[str]()
 
-        def stamp(_: str) -> None:
+        def stamp(piece: str) -> None:
             times.append(clock() - begin)
+            pieces.append(piece)
 
         cpu_begin = self._cpu_clock()
         begin = clock()
@@ -113,11 +116,15 @@ class TextGeneration:
         cpu_ns = self._cpu_clock() - cpu_begin
         if not times:
             raise RunnerFailure(ExitStatus.NOT_EXECUTED, "ExecuTorch's LLM runner generated no token")
+        self.answer = "".join(pieces)
         decode_ns = times[-1] - times[0]
         self._tokens_per_s = (len(times) - 1) * 1e9 / decode_ns if decode_ns else None
         if timed:
             self.streams.append(times)
         return wall_ns, cpu_ns
+
+    def pause_between(self, tokens: int, pause: Callable[[], None]) -> None:
+        """Do nothing: this runner takes no turns."""
 
     def tokens_per_s(self) -> float | None:
         """Return the rate of decoding of the last generation."""

@@ -13,32 +13,15 @@ from frameworks.executorch.runners.choice import LLM, LLM_SOURCES, llm_build
 from frameworks.exporting.child import ExportTask
 from frameworks.observations.observer import parse_lines
 from harness import shell
-from harness.core.benchmark import Benchmark, Export, Model, ModelFile, Origin
+from harness.core.benchmark import Export
 from harness.core.command import Command
 from harness.core.errors import BenchmarkUnsupported
 from harness.core.generation import GenerationRequest
 from harness.core.metric import DECODE_RATE
+from tests.frameworks.executorch.generating import benchmark
 
 SHIPPED = Path(*specifications.__path__[:1], "tokenizers", "tiny_llama.json")
 FILES = {"program": "/r/runner", "files.model": "/m.pte", "files.tokenizer": "/t.json"}
-
-
-def benchmark(**fields: object) -> Benchmark:
-    origin = Origin(file=Path("spec.json"))
-    files = [ModelFile(key=f"files.{key}", filename=key, origin=origin) for key in ("model", "tokenizer")]
-    given = {
-        "id": 0,
-        "model": Model(name="m", format="f"),
-        "identifier": "t",
-        "metric": "generation",
-        "framework": "executorch",
-        "files": files,
-        "threads": 1,
-        "origin": origin,
-        "digest": "0",
-        "generation": GenerationRequest(prompt="Once upon", new_tokens=9),
-    }
-    return Benchmark.model_validate({**given, **fields})
 
 
 def test_the_prompt_goes_to_the_runner_as_a_text() -> None:
@@ -98,6 +81,7 @@ def test_a_generation_has_the_time_of_each_token(tmp_path: Path) -> None:
             (
                 *(str(build.programs["program"]), "--model", str(model), "--tokenizer", str(SHIPPED)),
                 *("--prompt-text", "Once upon a time", "--generate", "8", "--iter", "3", "--threads", "1"),
+                *("--outputs", str(tmp_path / "tokens")),
             ),
             timeout_s=300,
         )
@@ -111,3 +95,17 @@ def test_a_generation_has_the_time_of_each_token(tmp_path: Path) -> None:
     assert named["RUN tokenizer_load_time"].samples[0] > 0
     assert (named["RUN runtime"].info or "").endswith("llm runner")
     assert "PyTorchObserver" in completed.stderr, "its own statistics"
+    assert len((tmp_path / "tokens-0.bin").read_bytes()) % 8 == 0
+    assert (tmp_path / "tokens-0.bin").read_bytes()
+    long = shell.run(
+        Command(
+            (
+                *(str(build.programs["program"]), "--model", str(model), "--tokenizer", str(SHIPPED)),
+                *("--prompt-text", "Once upon a time " * 40, "--generate", "8"),
+            ),
+            timeout_s=300,
+        )
+    )
+    assert long.exit_code == 4
+    assert "of a prompt of " in long.stderr
+    assert "tokens and 8 new ones" in long.stderr

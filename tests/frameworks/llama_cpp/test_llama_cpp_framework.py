@@ -12,7 +12,10 @@ from frameworks import llama_cpp
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, OutputFile
 from harness.core.build import Build
+from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported
+from harness.core.generation import GenerationRequest
+from harness.core.scenario import Arrival, Pattern
 from harness.testing.frameworks import CHECKS, Check, FrameworkCase, benchmark_of
 from tests.frameworks.llama_cpp.tiny_gguf import write_tiny_llama
 
@@ -48,6 +51,11 @@ CASES = {
         layout: replace(BENCH, output=(RECORDED / f"bench.{layout}").read_text(), observed=SUMMARIES)
         for layout in ("csv", "sql", "md")
     },
+    "generation": replace(
+        BENCH,
+        benchmark=benchmark_of("llama_cpp", MODEL, threads=1, iterations=3, generation=GenerationRequest()),
+        observed={"llama_bench prefill_rate": 3, "llama_bench decode_rate": 3},
+    ),
     "completion": replace(
         BENCH,
         output=(RECORDED / "completion.txt").read_text(),
@@ -89,6 +97,40 @@ def test_sizes_repetitions_and_threads_reach_llama_bench() -> None:
 
 def test_without_options_the_sizes_are_those_of_llama_bench() -> None:
     assert _argv(benchmark_of("llama_cpp", MODEL))[5:] == ("-p", "512", "-n", "128")
+
+
+def test_a_generation_is_a_test_of_the_prompt_and_one_of_new_tokens() -> None:
+    request = GenerationRequest(prompt_tokens=64, new_tokens=16, depth=128)
+    options = {"gpu_layers": 0}
+    benchmark = benchmark_of("llama_cpp", MODEL, generation=request, iterations=10, backend_options=options)
+    assert _argv(benchmark)[5:] == ("-p", "64", "-n", "16", "-d", "128", "-ngl", "0", "-r", "10")
+    assert "-d" not in _argv(benchmark_of("llama_cpp", MODEL, generation=GenerationRequest()))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"generation": GenerationRequest(prompt="a")}, "takes no text"),
+        ({"generation": GenerationRequest(perplexity="files.model")}, "no perplexity"),
+        ({"generation": GenerationRequest(), "backend_options": {"depth": 3}}, "`backend_options.depth` is given"),
+        ({"generation": GenerationRequest(), "backend_options": {"prompt": 3}}, "`backend_options.prompt` is given"),
+        ({"generation": GenerationRequest(), "arrival": Arrival(pattern=Pattern.PERIODIC, interval_s=1)}, "arrival"),
+    ],
+)
+def test_generations_that_llama_bench_cannot_make_are_refused(fields: dict[str, object], message: str) -> None:
+    with pytest.raises(BenchmarkUnsupported, match=message):
+        _argv(benchmark_of("llama_cpp", MODEL, **fields))
+
+
+def test_figures_of_a_generation_are_in_the_definitions_of_llama_bench() -> None:
+    benchmark = benchmark_of(
+        "llama_cpp", MODEL, threads=1, generation=GenerationRequest(prompt_tokens=64, new_tokens=16)
+    )
+    completed = Completed(Command(("llama-bench",)), exit_code=0, stdout=BENCH.output, stderr="")
+    observations, notes = llama_cpp.create(Settings()).parse([completed], benchmark)
+    assert notes == ()
+    rates = [(observation.name, len(observation.samples)) for observation in observations if "rate" in observation.name]
+    assert rates == [("llama_bench decode_rate", 3), ("llama_bench prefill_rate", 3)]
 
 
 def test_the_only_gguf_file_is_the_model() -> None:
