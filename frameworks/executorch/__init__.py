@@ -3,7 +3,8 @@
 framework.py        the plug-in, which joins the others         options.py      its options
 command_line.py     the command line of our runners             notes.py        notes that qualify the numbers
 executor_runner.py  upstream's runner and its log               diagnosis.py    findings for `harness doctor`
-minibench.py        upstream's Android app
+minibench.py        upstream's Android app                 llama_main.py   upstream's program for language models
+llm_report.py       what upstream's LLM runners log
 runners/            where a runner comes from: compiled, Python, or given by the user
 native/, python/    the two runners: equal arguments, equal output
 apple/              the app for iPhones around the native runner, and its protocol in C++

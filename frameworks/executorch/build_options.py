@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from frameworks.executorch import executor_runner
+from frameworks.executorch import executor_runner, llama_main
 from frameworks.executorch.runners.wheel import installed_wheel
 from harness.core.build import Build
 from harness.core.errors import BuildFailed
@@ -47,7 +47,8 @@ def read_options(build: Build) -> Mapping[str, str]:
     program = build.programs.get("program")
     files = _files_of(build, program) if program is not None and program.is_file() else ()
     texts = {file: _texts_in(file, file.stat().st_mtime_ns) for file in files}
-    runtime = next((file for file in files if _RUNTIME in texts[file]), None)
+    # Our own program searches the log for that message, so libraries beside it come first.
+    runtime = next((file for file in (*files[1:], *files[:1]) if _RUNTIME in texts[file]), None)
     if program is None or runtime is None:
         return {}
     everything = frozenset().union(*texts.values())
@@ -92,6 +93,8 @@ def _runner_of(build: Build, texts: frozenset[bytes]) -> str:
         return build.flags.get("runner", build.recipe)
     if executor_runner.flags_of(build) is not None:
         return executor_runner.NAME
+    if llama_main.flags_of(build) is not None:
+        return llama_main.NAME
     return "native" if _OURS in texts else ""
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from frameworks import command_line
-from frameworks.executorch import executor_runner, openvino
+from frameworks.executorch import executor_runner, llama_main, openvino
 from frameworks.executorch.python.program_file import DTYPES, Signature, Tensor, read_signature
 from frameworks.output_descriptions import read_descriptions
 from harness.core.benchmark import Benchmark
@@ -29,6 +29,8 @@ def examples_per_launch(build: Build) -> int | None:
     Raises:
         BenchmarkUnsupported: It takes none.
     """
+    if llama_main.flags_of(build) is not None:
+        raise BenchmarkUnsupported("llama_main only generates tokens", hint="measure with the runner of the harness")
     flags = executor_runner.flags_of(build)
     if flags is None:
         return None

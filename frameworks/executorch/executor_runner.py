@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Final
 
 from frameworks import command_line
+from frameworks.executorch.program_flags import compose_flags, find_flags
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.command import Command
-from harness.core.commit import short_id
 from harness.core.errors import BenchmarkUnsupported
 from harness.core.metric import Observation
 from harness.core.note import Note
@@ -88,46 +86,12 @@ def compose_example(benchmark: Benchmark, build: Build, files: Mapping[str, str]
 def _command(benchmark: Benchmark, build: Build, files: Mapping[str, str], flags: dict[str, str]) -> Command:
     if "method" in benchmark.variables:
         flags["method_name"] = benchmark.variables["method"]
-    known = flags_of(build) or frozenset()
-    for flag in flags:
-        if flag not in known:
-            raise BenchmarkUnsupported(
-                f"the executor_runner of {short_id(build.commit)} has no --{flag}",
-                hint="measure a later commit, or give `commands` that this runner understands",
-            )
-    return Command(
-        argv=(
-            files["program"],
-            *(f"--{flag}={value}" for flag, value in flags.items()),
-            *command_line.command_args(benchmark, files),
-        ),
-        env=command_line.environment(benchmark),
-        timeout_s=benchmark.timeout_s,
-        threads=benchmark.threads,
-        cpus=benchmark.cpus,
-    )
+    return compose_flags(benchmark, build, files, flags, name=NAME, known=flags_of(build) or frozenset())
 
 
 def flags_of(build: Build) -> frozenset[str] | None:
-    """Return the flags of a build's runner, or None when the runner is not upstream's.
-
-    They are recorded by the recipe; for a program that the user gave, they are searched in its bytes.
-    """
-    if build.flags.get("runner") == NAME:
-        return frozenset(build.flags.get("runner_flags", " ".join(_FLAGS)).split())
-    program = build.programs.get("program")
-    return _flags_inside(program) if build.source == "prebuilt" and program is not None else None
-
-
-@cache
-def _flags_inside(program: Path) -> frozenset[str] | None:
-    """Search a program for the names of flags, each of which is a separate string in gflags."""
-    try:
-        content = program.read_bytes()
-    except OSError:
-        return None
-    flags = frozenset(flag for flag in _FLAGS if b"\0" + flag.encode() + b"\0" in content)
-    return flags if {"model_path", "num_executions"} <= flags else None
+    """Return the flags of a build's runner, or None when the runner is not upstream's."""
+    return find_flags(build, NAME, _FLAGS, ("model_path", "num_executions"))
 
 
 def warmup_executions(benchmark: Benchmark) -> int:

@@ -14,12 +14,15 @@ from frameworks.executorch import (
     examples_run,
     executor_runner,
     identification,
+    llama_main,
+    llm_report,
     minibench,
     openvino,
     required,
 )
 from frameworks.executorch.llm_runner import command_line as llm_command_line
 from frameworks.executorch.notes import note_launch
+from frameworks.executorch.options import ExecuTorchOptions
 from frameworks.executorch.runners import choice, native
 from frameworks.notes import find_observation
 from frameworks.observations.converters import parse_files, parse_step
@@ -31,7 +34,7 @@ from harness.core.build import Build
 from harness.core.cached_files import CachedFile, ExportReport
 from harness.core.command import Command, Completed
 from harness.core.device import Device
-from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
+from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, BuildFailed, EnvironmentProblem
 from harness.core.evaluation import LayerGaps
 from harness.core.examples import Stage, TensorInfo
 from harness.core.generation import TOKENIZER
@@ -40,6 +43,7 @@ from harness.core.metric import Metric, Observation
 from harness.core.note import Note
 from harness.core.program_graph import OperatorIdentity
 from harness.core.protocols import Finding, Progress, StagedExamples, Task
+from harness.files.programs import PREBUILT
 
 
 class ExecuTorch:
@@ -68,12 +72,14 @@ class ExecuTorch:
         return self._builds[key]
 
     def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
-        """Compose the command line of our runners, of upstream's `executor_runner`, or of its apps."""
+        """Compose the command line of our runners, of upstream's `executor_runner` or `llama_main`, or of its apps."""
         if benchmark.app is not None:
             compose = benchmark_app.compose if benchmark.app.tests else minibench.compose
             return compose(benchmark, benchmark.app, files)
         if executor_runner.flags_of(build) is not None:
             return executor_runner.compose(benchmark, build, files)
+        if llama_main.flags_of(build) is not None:
+            return llama_main.compose(benchmark, build, files)
         if build.recipe == choice.LLM:
             return llm_command_line.compose(benchmark, files)
         return command_line.compose(benchmark, files, openvino.environment(build), openvino.precision_words(benchmark))
@@ -85,7 +91,7 @@ class ExecuTorch:
     def parse(
         self, completed: Sequence[Completed], benchmark: Benchmark
     ) -> tuple[Sequence[Observation], Sequence[Note]]:
-        """Parse observer lines or the log of upstream's `executor_runner`, then output files that have a converter."""
+        """Parse observer lines or the log of upstream's programs, then output files that have a converter."""
         if benchmark.app is not None and not benchmark.commands:
             if not completed or not completed[-1].ok:
                 return (), ()
@@ -97,6 +103,9 @@ class ExecuTorch:
             warmup = executor_runner.warmup_executions(benchmark)
             logged = executor_runner.parse_log(text, warmup)
             observations, notes = (*observations, *logged), (*notes, *executor_runner.note_log(logged, warmup))
+        observations = (*observations, *llm_report.parse_report(text, observations))
+        if completed:
+            observations = (*observations, *llama_main.parse_text(completed[-1].stdout, observations, benchmark))
         parsed, problems = parse_files(completed, benchmark)
         observations += parsed
         return observations, (*notes, *problems, *note_launch(observations, benchmark))
@@ -111,8 +120,14 @@ class ExecuTorch:
             raise BenchmarkUnsupported("the app cannot generate tokens", hint="leave out `app`, or `generation`")
 
     def make_prompt(self, benchmark: Benchmark, files: Mapping[str, CachedFile]) -> Path | None:
-        """Return a file with the tokens of a prompt that is a text, made by the tokenizer of the model."""
+        """Return a file with the tokens of a prompt that is a text, made by the tokenizer of the model.
+
+        `llama_main` makes them itself.
+        """
         if benchmark.generation is None or benchmark.generation.prompt is None:
+            return None
+        given = Build(source=PREBUILT, commit="", programs=self._settings.program or {})
+        if llama_main.flags_of(given) is not None:
             return None
         from frameworks.executorch import tokenizers  # noqa: PLC0415 - only texts need it
 
@@ -153,7 +168,16 @@ class ExecuTorch:
         return build if model is None else choice.substitute_build(build, self._settings, model.path)
 
     def runner_sources(self) -> Path | None:
-        """Return the folder of the native runner's sources."""
+        """Return the folder of the native runner's sources.
+
+        Raises:
+            BuildFailed: Another runner is asked for, of which there is only that of the installed release.
+        """
+        if (runner := self._settings.of(ExecuTorchOptions).runner) in {"python", choice.LLM}:
+            raise BuildFailed(
+                f"--runner {runner}: commits and other releases are built as native runners",
+                hint="leave out --runner; it chooses among those of the installed release",
+            )
         return native.SOURCES if native.SOURCES.is_dir() else None
 
     def link_layouts(self, build: Build, count: int, progress: Progress) -> Build:

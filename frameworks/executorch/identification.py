@@ -19,6 +19,8 @@ PLACES: Final = "RUN operator_places"
 
 _PLACE: Final = re.compile(r"(?P<instruction>\d+)(?:\.(?P<inside>\d+))?(?:=(?P<identifier>\d+))?")
 _NUMBER: Final = re.compile(r" #\d+$")
+_PHASE: Final = re.compile(r"(prefill|decode): ")
+"""What the runner writes before the name of an operator in a generation."""
 _NAMELESS: Final = "operator"
 _LIMITS: Final = "XNNClamp"
 """What XNNPACK executes as part of the operator before it, where that can have limits."""
@@ -90,12 +92,12 @@ def identify_operators(metrics: Sequence[Metric], program: Path) -> Sequence[Ope
     if graph is None or len(places) != len(names):
         return ()
     matches = [_PLACE.fullmatch(place) for place in places]
-    calls: dict[int, list[str]] = {}
+    calls: dict[tuple[str, int], list[str]] = {}
     for name, match in zip(names, matches, strict=True):
         if match is not None and match["inside"] is not None:
-            calls.setdefault(int(match["instruction"]), []).append(_without_number(name))
+            calls.setdefault((_phase_of(name), int(match["instruction"])), []).append(_plain_name(name))
     instructions = {instruction.index: instruction for instruction in graph.instructions}
-    aligned = {index: align(instructions[index], calls[index]) for index in calls if index in instructions}
+    aligned = {call: align(instructions[call[1]], calls[call]) for call in calls if call[1] in instructions}
     identities = []
     for name, match in zip(names, matches, strict=True):
         instruction = instructions.get(int(match["instruction"])) if match is not None else None
@@ -142,7 +144,7 @@ def _identify(
     match: re.Match[str],
     instruction: Instruction,
     graph: ProgramGraph,
-    aligned: Mapping[int, Sequence[tuple[int, ...]] | None],
+    aligned: Mapping[tuple[str, int], Sequence[tuple[int, ...]] | None],
 ) -> OperatorIdentity:
     identity = OperatorIdentity(name=name, instruction=instruction.index, delegate=instruction.delegate or "")
     if instruction.delegate is None:
@@ -152,7 +154,7 @@ def _identify(
     places = None
     for identifier in _identifiers(match, name):
         places = instruction.delegate_nodes.get(identifier, places)
-    operators = aligned.get(instruction.index)
+    operators = aligned.get((_phase_of(name), instruction.index))
     if places is None and operators is not None:
         places = operators[int(match["inside"])]
     if places is None:
@@ -161,7 +163,7 @@ def _identify(
 
 
 def _identifiers(match: re.Match[str], name: str) -> Iterator[str]:
-    yield _without_number(name)
+    yield _plain_name(name)
     if match["identifier"] is not None:
         yield match["identifier"]
 
@@ -170,11 +172,17 @@ def _fits(name: str, instruction: Instruction) -> bool:
     """Return whether an operator can be this instruction: a kernel has its name, unless the runtime has none for it."""
     if instruction.kernel is None:
         return True
-    return _without_number(name) in {_NAMELESS, instruction.kernel.rpartition("::")[2]}
+    return _plain_name(name) in {_NAMELESS, instruction.kernel.rpartition("::")[2]}
 
 
-def _without_number(name: str) -> str:
-    return _NUMBER.sub("", name)
+def _plain_name(name: str) -> str:
+    """Return the name that the runtime gives an operator: without phase and number."""
+    return _NUMBER.sub("", name.removeprefix(_phase_of(name)))
+
+
+def _phase_of(name: str) -> str:
+    phase = _PHASE.match(name)
+    return phase[0] if phase is not None else ""
 
 
 def _read_graph(program: Path) -> ProgramGraph | None:

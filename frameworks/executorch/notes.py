@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from frameworks import notes
-from frameworks.executorch import openvino, placement
+from frameworks.executorch import llama_main, openvino, placement
 from frameworks.notes import find_observation
 from harness.core.benchmark import Benchmark
 from harness.core.metric import Observation
@@ -21,6 +21,7 @@ def note_launch(observations: Sequence[Observation], benchmark: Benchmark) -> It
     yield from _note_libc(observations)
     yield from openvino.note_precision(observations)
     yield from placement.note_placement(observations)
+    yield from llama_main.note_generation(observations, benchmark)
 
 
 def _note_libc(observations: Sequence[Observation]) -> Iterator[Note]:

@@ -28,8 +28,10 @@ execution, if any was requested. Timed iterations end when it is over and `--min
 
 With `--turns` it is interleaved with another process. After warm-up it prints `ready`; for each line `run N` of
 standard input it makes N timed iterations and prints `done N`; at `end`, or at the end of standard input, everything
-above is printed. In between it does nothing at all. `--iter` and `--min-iter` are ignored, and the time limit covers
-only the warm-up: the other process decides when to stop.
+above is printed. In between it does nothing at all. For `run N by K` it also prints `paused` after the first token of a
+generation and after every K further ones, and waits for the line `go on`; stamps of tokens do not count that time.
+`--iter` and `--min-iter` are ignored, and the time limit covers only the warm-up: the other process decides when to
+stop.
 
 For each delegate of OpenVINO the texts `RUN openvino_device` and `RUN openvino_precision` and the number
 `RUN openvino_threads` tell what OpenVINO says of it, and `RUN openvino` is the version of the library. OpenVINO has

@@ -28,7 +28,7 @@ _NOT_WITH_EXAMPLES = (
     "--sustained",
 )
 """Nothing is measured where examples are executed."""
-_NOT_WITH_GENERATION = ("--inputs", "--operators")
+_NOT_WITH_GENERATION = ("--inputs",)
 """A generation has inputs of its own, and many executions."""
 _OF_GENERATION = ("--prompt", "--prompt-tokens", "--depth", "--perplexity")
 _MOST_TOKENS = 1_000_000

@@ -69,6 +69,8 @@ class Generation:
         self._timed = 0
         self._memory_after_prefill: int | None = None
         self._perplexity: float | None = None
+        self._tokens_of_a_turn = 0
+        self._pause: Callable[[], None] = lambda: None
 
     def prepare(self) -> None:
         """Fill the context up to the depth."""
@@ -88,6 +90,7 @@ class Generation:
             self._memory_after_prefill = memory_bytes("VmRSS")
         for index in range(self._new):
             if index:
+                begin += self._pause_after(index - 1)
                 model.execute((tokens[index - 1],), position)
                 position += 1
             tokens[index] = model.choose_likeliest()
@@ -99,6 +102,10 @@ class Generation:
         if timed:
             self._keep(_Stream(prefill_ns, times, tokens[:_MOST_PRINTED]))
         return times[-1], cpu_ns
+
+    def pause_between(self, tokens: int, pause: Callable[[], None]) -> None:
+        """Call a function between tokens, whose time does not count (see `Work`)."""
+        self._tokens_of_a_turn, self._pause = tokens, pause
 
     def tokens_per_s(self) -> float | None:
         """Return the rate of decoding of the last generation."""
@@ -136,6 +143,14 @@ class Generation:
             yield number_line("RUN", "memory_after_prefill", "bytes", self._memory_after_prefill)
         if self._stride > 1:
             yield number_line("RUN", "generations_thinned", "", self._stride)
+
+    def _pause_after(self, index: int) -> int:
+        """Pause after a token that ends a turn, and return the nanoseconds of that."""
+        if not self._tokens_of_a_turn or index % self._tokens_of_a_turn:
+            return 0
+        begin = time.monotonic_ns()
+        self._pause()
+        return time.monotonic_ns() - begin
 
     def _process(self, tokens: Sequence[int], position: int) -> None:
         for begin in range(0, len(tokens), self._model.most):

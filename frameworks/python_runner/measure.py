@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from frameworks.python_runner.arguments import Arguments
 from frameworks.python_runner.engine import LoadedModel
 from frameworks.python_runner.pacing import KeptSamples, PacedSample, sleep_until
+from frameworks.python_runner.turns import Turns
 
 
 @dataclass(slots=True)
@@ -57,6 +58,14 @@ class Work(Protocol):
             timed: Whether they are kept.
         """
 
+    def pause_between(self, tokens: int, pause: Callable[[], None]) -> None:
+        """Call a function between tokens, whose time does not count; nothing happens where nothing is generated.
+
+        Args:
+            tokens: It is called after so many of each iteration, and after the first; 0 calls it no longer.
+            pause: The function.
+        """
+
     def tokens_per_s(self) -> float | None:
         """Return the rate at which the last iteration decoded; None where nothing is generated."""
 
@@ -94,19 +103,22 @@ class Execution:
         cpu_end = cpu_clock()
         return end - begin, cpu_end - cpu_begin
 
+    def pause_between(self, tokens: int, pause: Callable[[], None]) -> None:
+        """Do nothing."""
+
     def tokens_per_s(self) -> None:
         """Return nothing."""
 
 
 def measure(
-    work: Work, arguments: Arguments, turns: Iterable[int] | None = None, *, warmed: Callable[[], None] = lambda: None
+    work: Work, arguments: Arguments, turns: Turns | None = None, *, warmed: Callable[[], None] = lambda: None
 ) -> RunnerTimes:
     """Warm up, then measure, within the time limit (see the package's text).
 
     Args:
         work: What each iteration does.
         arguments: Numbers of iterations, and the time limit.
-        turns: Iterations of each turn, instead of `--iter` within the time limit.
+        turns: Turns of iterations, instead of `--iter` within the time limit.
         warmed: Called between warm-up and measurement.
     """
     measurement = RunnerTimes()
@@ -125,8 +137,9 @@ def measure(
         measurement.warmup_done += 1
     warmed()
     if turns is not None:
-        for count in turns:
-            for _ in range(count):
+        for turn in turns:
+            work.pause_between(turn.tokens, turns.pause)
+            for _ in range(turn.iterations):
                 measurement.add(*iterate(timed=True))
         return measurement
     if arguments.arrival is not None or arguments.sustained_s > 0:

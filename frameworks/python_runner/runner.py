@@ -32,7 +32,7 @@ from frameworks.python_runner.page_cache import drop_from_page_cache
 from frameworks.python_runner.phases import Phases
 from frameworks.python_runner.tensors import check_file, read_inputs
 from frameworks.python_runner.threads import ThreadObserver
-from frameworks.python_runner.turns import read_turns
+from frameworks.python_runner.turns import Turns
 
 
 def main(engine: Engine, argv: Sequence[str]) -> ExitStatus:
@@ -101,7 +101,7 @@ class Runner:
         gc.disable()  # a collection would disturb an iteration
         threads = ThreadObserver()
         with self._explaining("the program failed while it was executed"):
-            turns = read_turns(sys.stdin, sys.stdout) if arguments.turns else None
+            turns = Turns(sys.stdin, sys.stdout) if arguments.turns else None
             measurement = measure(work, arguments, turns, warmed=threads.begin)
             threads_observed = threads.count()
         last_peak = memory_bytes("VmHWM")
@@ -113,7 +113,7 @@ class Runner:
         elif arguments.outputs:
             write_outputs(model.outputs(), arguments.outputs)
         operators = None
-        if arguments.operators and isinstance(model, TimesOperators):
+        if arguments.operators and generation is None and isinstance(model, TimesOperators):
             operators = tuple(model.operator_times(measurement.warmup_done, measurement.iterations_done))
         return Run(
             threads=model.threads,

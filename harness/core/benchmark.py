@@ -35,7 +35,10 @@ OPERATORS: Final = "operators"
 FRAMEWORK_AXIS: Final = "framework"
 """Axis of a specification that runs on every framework: it leaves the work the same."""
 
-KINDS: Final = ("delay", LOAD_TIME, MEMORY, "size", "accuracy", ERROR, POWER, OPERATORS, "layers")
+GENERATION_KIND: Final = "generation"
+"""Kind of a test that generates tokens, where a list names it."""
+
+KINDS: Final = ("delay", GENERATION_KIND, LOAD_TIME, MEMORY, "size", "accuracy", ERROR, POWER, OPERATORS, "layers")
 """Kinds of figures that a list of metrics may name. A single metric may be any word, as in FAI-PEP."""
 
 

@@ -65,6 +65,7 @@ class LongRun(Value):
         throttled_after_s: When the figure became worse for good; None where it did not.
         change: Relative change of the figure then: -0.5 is half of it; None where it did not throttle.
         recovered: Whether it became as good as it had been again.
+        contention: What other programs took then, where that and not heat explains the change; else empty.
         levels: Its levels, in order; a single one where nothing changed.
         windows: The whole run, in at most 300 windows.
     """
@@ -80,5 +81,6 @@ class LongRun(Value):
     throttled_after_s: float | None = None
     change: float | None = None
     recovered: bool = False
+    contention: str = ""
     levels: tuple[StableLevel, ...] = ()
     windows: Annotated[tuple[Window, ...], Field(max_length=MOST_WINDOWS)] = ()

@@ -16,6 +16,8 @@ LATENCY: Final = "NET latency"
 
 DECODE_RATE: Final = "LLM decode_rate"
 """Metric that a generation is about: tokens per second after the first one."""
+FIRST_TOKEN: Final = "LLM time_to_first_token"  # noqa: S105 - no password
+"""Time from the prompt to the first new token: what comparisons of generations judge beside the decode rate."""
 
 OUTPUTS: Final = "OUTPUTS"
 """Type of the metrics that compare a program's outputs with those of the model that it was lowered from."""

@@ -9,6 +9,9 @@ from harness.core.values import Value
 THROTTLED: Final = "throttled"
 """Code of the note that figures are those of a device that throttled: it says so itself, or its samples show it."""
 
+CONTENDED: Final = "contended"
+"""Code of the note that figures became worse while other programs took the CPU."""
+
 
 class Note(Value):
     """Remark that a reader of the numbers must know.

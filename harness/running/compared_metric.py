@@ -8,6 +8,7 @@ from typing import Final
 
 from harness.core.metric import (
     COMPARED_ENERGIES,
+    DECODE_RATE,
     ENERGY,
     ENERGY_METRICS,
     LATENCY,
@@ -16,6 +17,7 @@ from harness.core.metric import (
     convert,
     direction_of,
 )
+from harness.running.token_rates import rates_of_tokens, tells_tokens_apart
 
 _LEAST_NET: Final = 0.1
 """Share of the whole energy that is net of the baseline, from which on ratios of it are compared: of a smaller one they
@@ -27,16 +29,27 @@ class ComparedMetric:
     """Metric that both sides of a comparison report, as far as it is known.
 
     Attributes:
-        name: Its whole name, for example `NET latency`; None takes the latency, else the first that has samples.
+        name: Its whole name, for example `NET latency`; None takes the latency, else the decode rate of a generation,
+            else the first that has samples.
         unit: The unit of the control's first launch, in which everything is compared; empty before it.
         directions: Which way is better, where it is stated (see `harness.core.metric.direction_of`).
         is_energy: Whether energy is what the benchmark is about: its metrics go before the latency.
+        is_optional: Whether it is compared only where the control reports it: nobody asked for it by name.
+        is_by_token: Whether the figures of a launch are those of its tokens, and not of its generations: the same for
+            every launch of a comparison, so that it is chosen once.
     """
 
     name: str | None = None
     unit: str = ""
     directions: Mapping[str, Direction] = field(default_factory=dict)
     is_energy: bool = False
+    is_optional: bool = False
+    is_by_token: bool = False
+
+    @property
+    def short_name(self) -> str:
+        """Its name without the type, in words: `time to first token`; empty where it is not known."""
+        return (self.name or "").rpartition(" ")[2].replace("_", " ")
 
     @property
     def higher_is_better(self) -> bool:
@@ -51,13 +64,19 @@ class ComparedMetric:
             if values_of(observation) and self.name in {None, observation.name}
         ]
         energy = _find_energy(sampled) if self.is_energy and self.name is None else None
-        return energy or next(
-            (observation for observation in sampled if observation.name == LATENCY), sampled[0] if sampled else None
+        preferred = (
+            observation for name in (LATENCY, DECODE_RATE) for observation in sampled if observation.name == name
         )
+        return energy or next(preferred, sampled[0] if sampled else None)
 
     def choose_metric(self, observation: Observation) -> ComparedMetric:
         """Return the metric as it is known after the first launch of the control."""
         return replace(self, name=observation.name, unit=self.unit or observation.unit)
+
+    def choose_figures(self, launches: Sequence[Sequence[Observation]]) -> ComparedMetric:
+        """Return the metric with the figures that all these launches can give, the first of each program."""
+        by_token = self.name == DECODE_RATE and all(map(tells_tokens_apart, launches))
+        return replace(self, is_by_token=by_token)
 
     def values(self, observations: Sequence[Observation]) -> tuple[float, ...] | None:
         """Return what one launch reported, converted to `unit`; None where that cannot be compared as ratios."""
@@ -65,7 +84,8 @@ class ComparedMetric:
         factor = None if observation is None else convert(1.0, observation.unit, self.unit)
         if observation is None or factor is None or min(values_of(observation)) <= 0:
             return None
-        return tuple(value * factor for value in values_of(observation))
+        values = rates_of_tokens(observations) if self.is_by_token else values_of(observation)
+        return None if values is None else tuple(value * factor for value in values)
 
     def explain_unit(self, observation: Observation) -> str | None:
         """Explain that a unit does not convert to that of the control; None where it does."""
@@ -79,6 +99,8 @@ class ComparedMetric:
         observation = self.find(observations)
         if observation is None:
             return f"it reported no samples of {self.name}"
+        if self.is_by_token and rates_of_tokens(observations) is None:
+            return "it reported no times of single tokens, as the first launches did"
         smallest = f"{min(values_of(observation)):g} {observation.unit}".rstrip()
         return self.explain_unit(observation) or f"it reported {smallest}, of which there is no ratio"
 

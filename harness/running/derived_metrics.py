@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,9 @@ iterating; if it drew none at all, the energy of an iteration would come out a t
 
 _OVERLAPPING: Final = 1.1
 """Iterations one after the other cannot take longer than the launch; the rest is for clocks that differ."""
+
+_NUMBER: Final = re.compile(r" #\d+$")
+"""What runners write behind the name of an operator."""
 
 _UNAVAILABLE: Final = "this kind of device does not report energy"
 
@@ -92,6 +96,15 @@ def operator_medians(observations: Iterable[Observation]) -> dict[str, float]:
         if observation.is_of_operator and microseconds is not None:
             medians[observation.type] = microseconds
     return medians
+
+
+def sum_by_kind(medians: Mapping[str, float]) -> dict[str, float]:
+    """Return the times of operators summed over those of one kind, whose names differ in their number only."""
+    sums: dict[str, float] = {}
+    for name, median in medians.items():
+        kind = _NUMBER.sub("", name)
+        sums[kind] = sums.get(kind, 0.0) + median
+    return sums
 
 
 def _parts(completed: Sequence[Completed]) -> Mapping[str, float]:

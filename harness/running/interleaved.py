@@ -7,8 +7,9 @@ that of `harness.core.protocols.Interleavable`.
 from __future__ import annotations
 
 import contextlib
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from harness.core.command import Command, Completed
@@ -16,6 +17,10 @@ from harness.core.device import DeviceState
 from harness.core.protocols import Clock, Interactive, InteractiveProcess
 from harness.core.result import Outcome
 from harness.running.launch import LaunchRecord, record_launch, wait_until_ready
+
+TOKENS_OF_A_TURN = 8
+"""Tokens that a generation makes before it pauses. What disturbs a machine lasts longer; the caches of a program hold
+the other one for the first of them (docs/decisions/0089)."""
 
 SMALLEST_BATCH = 5
 """Iterations. After each batch the caches hold the other program: with batches of one iteration a MobileNetV2 was 20 %
@@ -28,11 +33,13 @@ class BatchPlan:
 
     Attributes:
         batches: Iterations of each batch.
+        turns: Turns of each batch: more than one where iterations are generations, which pause between tokens.
         least: Iterations to make in spite of the limit.
         limit_s: Seconds of each program's batches; None is no limit.
     """
 
     batches: tuple[int, ...]
+    turns: int = 1
     least: int = 1
     limit_s: float | None = None
 
@@ -52,6 +59,11 @@ class InterleavedRun:
     ready: bool
     iterations: int
     seconds: float
+
+
+def turns_of_generation(new_tokens: int) -> int:
+    """Return the turns of a generation: its first token, then every `TOKENS_OF_A_TURN` of the rest."""
+    return 1 + math.ceil((new_tokens - 1) / TOKENS_OF_A_TURN)
 
 
 def split_into_batches(iterations: int, smallest: int = SMALLEST_BATCH) -> tuple[int, ...]:
@@ -114,9 +126,9 @@ class _Program:
         self.answered = self.process.wait_for_line("ready")
         return self.answered
 
-    def run_batch(self, iterations: int) -> bool:
-        self.process.write_line(f"run {iterations}")
-        self.answered = self.process.wait_for_line(f"done {iterations}")
+    def take_turn(self, request: str, reply: str) -> bool:
+        self.process.write_line(request)
+        self.answered = self.process.wait_for_line(reply)
         return self.answered
 
 
@@ -127,10 +139,18 @@ def _run_batches(programs: Sequence[_Program], plan: BatchPlan) -> int:
         spent = (time.monotonic() - began) / len(programs)
         if made >= plan.least and plan.limit_s is not None and spent >= plan.limit_s:
             break
-        if not all(program.run_batch(iterations) for program in programs):
+        turns = split_into_turns(iterations, plan.turns)
+        if not all(program.take_turn(*words) for words in turns for program in programs):
             break
         made += iterations
     return made
+
+
+def split_into_turns(iterations: int, count: int) -> Iterator[tuple[str, str]]:
+    """Yield request and reply of each turn of a batch."""
+    run = f"run {iterations}" if count == 1 else f"run {iterations} by {TOKENS_OF_A_TURN}"
+    for turn in range(count):
+        yield "go on" if turn else run, "paused" if turn < count - 1 else f"done {iterations}"
 
 
 def _record(

@@ -11,7 +11,14 @@ from harness.core.generation import DEFAULT_ITERATIONS
 from harness.core.note import Note
 from harness.core.protocols import Interactive, Interleavable
 from harness.core.result import Outcome
-from harness.running.interleaved import SMALLEST_BATCH, BatchPlan, InterleavedRun, run_interleaved, split_into_batches
+from harness.running.interleaved import (
+    SMALLEST_BATCH,
+    BatchPlan,
+    InterleavedRun,
+    run_interleaved,
+    split_into_batches,
+    turns_of_generation,
+)
 from harness.running.launcher import Launcher, ObservedLaunch
 
 _DEFAULT_ITERATIONS: Final = 50
@@ -158,11 +165,11 @@ def _launch_interleaved(
     sides: Sequence[_Side], benchmark: Benchmark
 ) -> tuple[InterleavedRun, tuple[ObservedLaunch, ...]]:
     """Launch each side once, interleaved."""
-    default, smallest = _DEFAULT_ITERATIONS, SMALLEST_BATCH
+    default, smallest, turns = _DEFAULT_ITERATIONS, SMALLEST_BATCH, 1
     if benchmark.generation is not None:  # whose many executions outweigh that the first of them finds cold caches
-        default, smallest = DEFAULT_ITERATIONS, 1
+        default, smallest, turns = DEFAULT_ITERATIONS, 1, turns_of_generation(benchmark.generation.new_tokens)
     wanted = benchmark.iterations if benchmark.iterations > 0 else default
-    plan = BatchPlan(split_into_batches(wanted, smallest), benchmark.min_iterations, benchmark.time_limit_s)
+    plan = BatchPlan(split_into_batches(wanted, smallest), turns, benchmark.min_iterations, benchmark.time_limit_s)
     prepared = [side.launcher.prepare(benchmark) for side in sides]
     starts = [
         (start.index, side.framework.interleaved_command(start.commands[0]))

@@ -18,6 +18,7 @@ from harness.core.protocols import Clock, Framework, Session, Staged, StepParser
 from harness.core.result import Launch, Outcome, RawLog
 from harness.running.derived_metrics import derive_energy, sum_operators
 from harness.running.dynamic_energy import derive_dynamic_energy
+from harness.running.huge_pages import request_huge_pages
 from harness.running.launch import LaunchRecord, command_logs, compose_commands, fetch_outputs, launch
 from harness.running.metered import launch_metered
 from harness.running.padding import pad_environment
@@ -88,6 +89,7 @@ class Launcher:
         self._staged: Staged | None = None
         self._made: Mapping[str, CachedFile] = {}
         self._padding: int | None = None
+        self._in_huge_pages = False
         self._probe_passes: list[ProbePass] = []
         self._artifacts: list[Artifact] = []
 
@@ -161,6 +163,8 @@ class Launcher:
         commands = compose_commands(benchmark, self.job.build, self.framework, staged, names)
         if self._padding is not None:
             commands = pad_environment(commands, self._padding)
+        if self._in_huge_pages:
+            commands = request_huge_pages(commands)
         pause(benchmark.sleep_before_run_s)
         return PreparedLaunch(index, benchmark, commands, names, preprocessed)
 
@@ -243,6 +247,10 @@ class Launcher:
     def set_padding(self, length: int | None) -> None:
         """Pad the environment of the launches that follow (see `harness.running.padding`), or no longer."""
         self._padding = length
+
+    def use_huge_pages(self) -> None:
+        """Ask for huge pages for the memory of all launches that follow (see `harness.running.huge_pages`)."""
+        self._in_huge_pages = True
 
     def stage_again(self) -> None:
         """Stage everything again before the next launch: the device was away."""

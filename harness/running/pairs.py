@@ -8,27 +8,27 @@ has a disturbance that beats it.
 from __future__ import annotations
 
 import hashlib
-import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeVar
 
 from harness.core.benchmark import Benchmark
 from harness.core.comparison import OperatorMedians, Pair
 from harness.core.errors import BenchmarkFailed, DeviceLost
-from harness.core.metric import LATENCY, Observation, convert, is_counted
+from harness.core.metric import Observation, is_counted
 from harness.core.note import Note
 from harness.core.result import DISCARDED_FOR_HEAT, Launch, Outcome
 from harness.running.comparability import DiscardedPairs, layout_notes, unequal_samples, unused_samples
 from harness.running.compared_metric import ComparedMetric
-from harness.running.derived_metrics import operator_medians
+from harness.running.derived_metrics import operator_medians, sum_by_kind
+from harness.running.huge_pages import note_huge_pages
 from harness.running.interleaving import Interleaving
 from harness.running.launcher import Launcher, ObservedLaunch
 from harness.running.metered import TOO_SHORT, lengthen
-from harness.running.pacing import paced_iteration_s
 from harness.running.padding import padding_length
 from harness.running.retry import RetryPolicy
+from harness.running.tuning import shorten_first_launch, tune
 
 _FEWEST_FAILURES: Final = 3
 _FAILING_SHARE: Final = 0.2
@@ -36,14 +36,6 @@ _FAILING_SHARE: Final = 0.2
 
 _MOST_THROTTLED: Final = 20
 """Pairs in a row. Heat is no fault of a build, and passes; a device that stays hot cannot be measured on."""
-
-_WARMUP: Final = 10
-_SLOW_S: Final = 0.05
-_FEWEST, _FEWEST_SLOW, _MOST = 10, 3, 200
-"""Iterations of a launch. About 3 sqrt(cost of a launch / cost of an iteration) is where more of them stop paying
-(Kalibera and Jones, ISMM 2013, with the variances that launches of a MobileNetV2 runner showed). The optimum is flat.
-An iteration above 50 ms averages out by itself what ten short ones are needed for, and one of them warms up.
-"""
 
 
 Result = TypeVar("Result")
@@ -64,11 +56,13 @@ class MeasuredPair:
         index: Number of the toss.
         pair: The figures of both launches; None where one of them failed, so that the pair was discarded.
         operators: The medians of their operators, where they are timed.
+        further: The figures of further metrics, by their names.
     """
 
     index: int
     pair: Pair | None = None
     operators: OperatorMedians | None = None
+    further: Mapping[str, Pair] = field(default_factory=dict)
 
 
 class TooManyFailures(BenchmarkFailed):
@@ -100,6 +94,8 @@ class PairedLaunches:
         interleaving: Launches the two sides of a pair.
         metric: Name of the metric to compare; None takes the latency, else the first that has samples.
         unit: The metric's unit, when earlier pairs are known.
+        further: Further metrics to compare by the same launches.
+        by_token: Which metrics are compared token by token, when earlier pairs are known.
         first_index: Index of the first pair, when earlier ones are known.
     """
 
@@ -114,6 +110,8 @@ class PairedLaunches:
         interleaving: Interleaving,
         metric: str | None = None,
         unit: str = "",
+        further: Sequence[ComparedMetric] = (),
+        by_token: Collection[str] | None = None,
         first_index: int = 0,
     ) -> None:
         self._launchers = {"control": control, "treatment": treatment}
@@ -125,7 +123,12 @@ class PairedLaunches:
         self._metric = ComparedMetric(
             metric, unit, treatment.job.benchmark.direction, treatment.job.benchmark.is_about_energy
         )
-        self._benchmark = control.job.benchmark
+        self._further = tuple(further)
+        self._by_token = by_token
+        self._benchmark = shorten_first_launch(control.job.benchmark)
+        if self._benchmark.generation is not None:
+            for launcher in self._launchers.values():
+                launcher.use_huge_pages()
         self._first_index = self._next_index = first_index
         self._discarded = DiscardedPairs()
         self._throttled_in_a_row = 0
@@ -138,6 +141,11 @@ class PairedLaunches:
     def metric(self) -> ComparedMetric:
         """The metric that is compared, as far as it is known."""
         return self._metric
+
+    @property
+    def further(self) -> Sequence[ComparedMetric]:
+        """The further metrics that are compared, as far as they are known."""
+        return self._further
 
     @property
     def interleaving(self) -> Interleaving:
@@ -169,24 +177,25 @@ class PairedLaunches:
         Raises:
             BenchmarkFailed: A side cannot be launched, or reports nothing to compare.
         """
-        tuned = self._benchmark
+        tuned, reported = self._benchmark, list[Sequence[Observation]]()
         for side, launcher in self._launchers.items():
             launcher.begin()
             launch, observations = self._warm_up_for_meter(launcher)
             self._overhead_s += launch.wall_s
             if launch.outcome is not Outcome.OK:
                 raise BenchmarkFailed(f"the {side} cannot be measured: {launch.reason}")
-            observation = self._metric.find(observations)
-            if observation is None:
-                wanted = f"no samples of {self._metric.name}" if self._metric.name else "no samples of any metric"
-                raise BenchmarkFailed(f"the {side} reports {wanted}", hint="--metric names what to compare")
+            observation = _find_compared(side, self._metric, observations)
             launcher.discard("it warmed up")
+            reported.append(observations)
             if side == "control":
                 self._metric = self._metric.choose_metric(observation)
-            if (mismatch := self._metric.explain_unit(observation)) is not None:
-                raise BenchmarkFailed(f"the {side} cannot be compared: {mismatch}", hint="let both report one unit")
+                self._further = tuple(_choose_further(self._further, self._metric, observations))
+            for metric in (self._metric, *self._further):
+                _check_unit(side, metric, _find_compared(side, metric, observations))
             if not self._benchmark.is_about_energy:
                 tuned = tune(launch, observations, observation, launcher.job.benchmark)
+        self._metric, *further = (self._choose_figures(metric, reported) for metric in (self._metric, *self._further))
+        self._further = tuple(further)
         if not self._benchmark.is_about_energy:
             self._benchmark = tuned
 
@@ -233,21 +242,27 @@ class PairedLaunches:
             return MeasuredPair(index)
         self._throttled_in_a_row = 0
         self._compare_launches(launches["control"], launches["treatment"])
-        pair = Pair(
-            index=index,
-            control_first=control_first,
-            control=figures["control"],
-            treatment=figures["treatment"],
-            control_launch=launches["control"].launch.index,
-            treatment_launch=launches["treatment"].launch.index,
-            seconds=made.seconds,
+        pair, *further = (
+            Pair(
+                index=index,
+                control_first=control_first,
+                control=sides["control"],
+                treatment=sides["treatment"],
+                control_launch=launches["control"].launch.index,
+                treatment_launch=launches["treatment"].launch.index,
+                seconds=made.seconds,
+            )
+            for sides in figures
         )
+        names = (metric.name or "" for metric in self._further)
+        measured = MeasuredPair(index, pair, further=dict(zip(names, further, strict=True)))
         if not self._benchmark.operators:
-            return MeasuredPair(index, pair)
+            return measured
         medians = {side: operator_medians(launch.observations) for side, launch in launches.items()}
-        return MeasuredPair(
-            index, pair, OperatorMedians(pair=index, control=medians["control"], treatment=medians["treatment"])
-        )
+        if self._benchmark.generation is not None:  # of whose thousands of operators pairs could prove none
+            medians = {side: sum_by_kind(of_side) for side, of_side in medians.items()}
+        operators = OperatorMedians(pair=index, control=medians["control"], treatment=medians["treatment"])
+        return replace(measured, operators=operators)
 
     def end(self) -> None:
         """Run the model's own steps after the last launch, and note what a reader must know of those before.
@@ -256,15 +271,24 @@ class PairedLaunches:
             BenchmarkFailed: A step failed.
         """
         samples = self._unequal_samples or self._unused_samples
-        for note in (*self._discarded.notes(self._tried), *self._layout_notes, samples):
+        treatment = self._launchers["treatment"]
+        is_generation = self._benchmark.generation is not None
+        pages = note_huge_pages(self._benchmark, treatment.session.device) if is_generation else ()
+        for note in (*self._discarded.notes(self._tried), *self._layout_notes, samples, *pages):
             if note is not None:
-                self._launchers["treatment"].note(note)
+                treatment.note(note)
         for launcher in self._launchers.values():
             launcher.end()
 
+    def _choose_figures(self, metric: ComparedMetric, reported: Sequence[Sequence[Observation]]) -> ComparedMetric:
+        """Return a metric with the figures that both sides can give, or with those of earlier pairs."""
+        if self._by_token is None:
+            return metric.choose_figures(reported)
+        return replace(metric, is_by_token=metric.name in self._by_token)
+
     def _pad_environments(self, index: int) -> None:
-        """Move the stack of either launch, unless the metric is counted: a place costs time, and changes no count."""
-        if is_counted(self._metric.name or "", self._metric.unit):
+        """Move the stack of either launch, unless all metrics are counted: a place costs time, and changes no count."""
+        if all(is_counted(metric.name or "", metric.unit) for metric in (self._metric, *self._further)):
             return
         for side, launcher in self._launchers.items():
             launcher.set_padding(padding_length(self._seed, self._key, index, side))
@@ -291,25 +315,31 @@ class PairedLaunches:
 
     def _figures_or_discard(
         self, launches: Mapping[str, ObservedLaunch], seconds: float
-    ) -> Mapping[str, tuple[float, ...]] | None:
-        """Return the figures of each side; None, and the pair is discarded, where a launch does not count."""
-        samples: dict[str, tuple[float, ...]] = {}
-        for side, launch in sorted(launches.items(), key=lambda item: item[1].launch.outcome is Outcome.OK):
-            values = self._metric.values(launch.observations) if launch.counts else None
-            if values is None:
-                for started in launches:
-                    self._launchers[started].discard(_why_discarded(launch.launch, side))
-                self._overhead_s += seconds
-                self._discard(side, launch)
-                return None
-            samples[side] = values
-        # The best and the worst tenth of more samples lie further out, and iterations of a launch get faster or slower:
-        # only the same iterations of two equal builds are exchangeable, which makes the coin exact.
-        fewest = min(map(len, samples.values()))
-        return {
-            side: self._statistics(values[:fewest], higher_is_better=self._metric.higher_is_better)
-            for side, values in samples.items()
-        }
+    ) -> Sequence[Mapping[str, tuple[float, ...]]] | None:
+        """Return the figures of each metric by side; None, and the pair is discarded, where a launch does not count."""
+        by_outcome = sorted(launches.items(), key=lambda item: item[1].launch.outcome is Outcome.OK)
+        figures: list[Mapping[str, tuple[float, ...]]] = []
+        for metric in (self._metric, *self._further):
+            samples: dict[str, tuple[float, ...]] = {}
+            for side, launch in by_outcome:
+                values = metric.values(launch.observations) if launch.counts else None
+                if values is None:
+                    for started in launches:
+                        self._launchers[started].discard(_why_discarded(launch.launch, side))
+                    self._overhead_s += seconds
+                    self._discard(side, launch, metric)
+                    return None
+                samples[side] = values
+            # The best and the worst tenth of more samples lie further out, and iterations of a launch get faster or
+            # slower: only the same iterations of two equal builds are exchangeable, which makes the coin exact.
+            fewest = min(map(len, samples.values()))
+            figures.append(
+                {
+                    side: self._statistics(values[:fewest], higher_is_better=metric.higher_is_better)
+                    for side, values in samples.items()
+                }
+            )
+        return figures
 
     def _compare_launches(self, control: ObservedLaunch, treatment: ObservedLaunch) -> None:
         """Look for signs that the launches of a pair are unlike; unequal samples in any pair count."""
@@ -326,7 +356,7 @@ class PairedLaunches:
             if launcher.launches > counts[side]:
                 launcher.discard("the device went away during its pair")
 
-    def _discard(self, side: str, observed: ObservedLaunch) -> None:
+    def _discard(self, side: str, observed: ObservedLaunch, metric: ComparedMetric) -> None:
         launch = observed.launch
         self._discarded.add(side, launch)
         if launch.outcome is Outcome.OK and launch.throttled:
@@ -339,59 +369,37 @@ class PairedLaunches:
             return
         failed = self._discarded.failures(side)
         if failed >= _FEWEST_FAILURES and failed > _FAILING_SHARE * self._tried:
-            reason = self._metric.explain_missing(observed.observations)
+            reason = metric.explain_missing(observed.observations)
             raise TooManyFailures(side, launch, reason, failed=failed, launches=self._tried)
 
 
-def iterations_for(launch_cost_s: float, iteration_cost_s: float) -> int:
-    """Return the number of iterations that a launch is worth.
+def _choose_further(
+    further: Sequence[ComparedMetric], compared: ComparedMetric, observations: Sequence[Observation]
+) -> Iterator[ComparedMetric]:
+    """Yield the further metrics as the control's first launch reports them; optional ones only where it does."""
+    for metric in further:
+        observation = metric.find(observations)
+        if metric.name == compared.name or (observation is None and metric.is_optional):
+            continue
+        yield metric.choose_metric(observation or _find_compared("control", metric, observations))
 
-    Args:
-        launch_cost_s: Seconds of a launch beside its iterations.
-        iteration_cost_s: Seconds of one iteration.
+
+def _find_compared(side: str, metric: ComparedMetric, observations: Sequence[Observation]) -> Observation:
+    """Return a metric from the observations of the first launch of a side.
+
+    Raises:
+        BenchmarkFailed: It is not among them.
     """
-    if iteration_cost_s <= 0:
-        return _MOST
-    fewest = _FEWEST_SLOW if iteration_cost_s > _SLOW_S else _FEWEST
-    return int(min(_MOST, max(fewest, round(3 * math.sqrt(max(0.0, launch_cost_s) / iteration_cost_s)))))
+    if (observation := metric.find(observations)) is None:
+        wanted = f"no samples of {metric.name}" if metric.name else "no samples of any metric"
+        raise BenchmarkFailed(f"the {side} reports {wanted}", hint="--metric names what to compare")
+    return observation
 
 
-def tune(launch: Launch, observations: Sequence[Observation], compared: Observation, benchmark: Benchmark) -> Benchmark:
-    """Return the benchmark with as many iterations as a launch is worth, where the framework composes the command.
-
-    The latency shows what an iteration costs, whatever is compared; where nothing does, their number stays.
-
-    Args:
-        launch: One of the benchmark, to tune the others to.
-        observations: What it reported.
-        compared: Which of that is compared.
-        benchmark: As it was launched.
-    """
-    if benchmark.commands or not compared.samples:
-        return benchmark
-    limit = benchmark.time_limit_s
-    shortened = benchmark.model_copy(
-        update={
-            "min_iterations": min(_FEWEST_SLOW, benchmark.min_iterations),
-            "time_limit_s": None if limit is None else limit / benchmark.launches,
-        }
-    )
-    timed = next(
-        (observation for observation in observations if observation.name == LATENCY and observation.samples), compared
-    )
-    spent_s = convert(math.fsum(timed.samples), timed.unit, "s")
-    if spent_s is None:
-        return shortened
-    latency_s = spent_s / len(timed.samples)
-    iteration_s = paced_iteration_s(benchmark, latency_s)
-    warmup = min(_WARMUP, benchmark.warmup) if benchmark.warmup >= 0 else _WARMUP
-    beside_s = launch.wall_s - iteration_s * len(timed.samples) - warmup * latency_s
-    return shortened.model_copy(
-        update={
-            "iterations": iterations_for(beside_s, iteration_s),
-            "warmup": 1 if latency_s > _SLOW_S else warmup,
-        }
-    )
+def _check_unit(side: str, metric: ComparedMetric, observation: Observation) -> None:
+    """Raise `BenchmarkFailed` if a side reports a metric in a unit that does not convert to the control's."""
+    if (mismatch := metric.explain_unit(observation)) is not None:
+        raise BenchmarkFailed(f"the {side} cannot be compared: {mismatch}", hint="let both report one unit")
 
 
 def _why_discarded(launch: Launch, side: str) -> str:

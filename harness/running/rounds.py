@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.core.benchmark import Benchmark
 from harness.core.errors import BenchmarkFailed, DeviceLost
@@ -12,8 +12,9 @@ from harness.core.result import DISCARDED_FOR_HEAT, Outcome
 from harness.running.compared_metric import ComparedMetric
 from harness.running.launcher import Launcher, ObservedLaunch
 from harness.running.padding import padding_length
-from harness.running.pairs import TooManyFailures, tune
+from harness.running.pairs import TooManyFailures
 from harness.running.retry import RetryPolicy, launch_with_retry
+from harness.running.tuning import shorten_first_launch, tune
 from harness.shell import pause
 
 _FEWEST_FAILURES = 3
@@ -81,7 +82,9 @@ class RoundedLaunches:
     """
 
     def __init__(self, launchers: Sequence[Launcher], *, seed: int, key: str) -> None:
-        self.programs = [RankedProgram(launcher, launcher.job.benchmark) for launcher in launchers]
+        self.programs = [
+            RankedProgram(launcher, shorten_first_launch(launcher.job.benchmark)) for launcher in launchers
+        ]
         self.metric = ComparedMetric(None, "", launchers[0].job.benchmark.direction)
         self.overhead_s = 0.0
         self._seed = seed
@@ -108,8 +111,11 @@ class RoundedLaunches:
             wanted = self.metric.name or "any metric"
             raise BenchmarkFailed(f"it reports no samples of {wanted}, which the others report")
         launcher.discard(_WARMED_UP)
+        figures = self.metric.choose_metric(observation).choose_figures([observations])
         if self.metric.name is None:
-            self.metric = self.metric.choose_metric(observation)
+            self.metric = figures
+        elif not figures.is_by_token:  # then no program is compared so
+            self.metric = replace(self.metric, is_by_token=False)
         if (mismatch := self.metric.explain_unit(observation)) is not None:
             raise BenchmarkFailed(f"it cannot be compared: {mismatch}", hint="let all report one unit")
         program.benchmark = tune(launch, observations, observation, launcher.job.benchmark)

@@ -45,6 +45,10 @@ if flags and how != "deaf":
             sys.exit(0)
         if turn == 3 and how == "silent":
             time.sleep(600)
+        for _ in range(2 if "by" in line else 0):
+            note("pauses")
+            print("paused", flush=True)
+            assert next(sys.stdin) == "go on\\n"
         count += int(line.split()[1])
         note(line.strip())
         print("done", line.split()[1], flush=True)

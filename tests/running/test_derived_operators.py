@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from harness.core.metric import Metric, Observation
-from harness.running.derived_metrics import operator_medians, sum_operators
+from harness.running.derived_metrics import operator_medians, sum_by_kind, sum_operators
 
 
 def observe(type_: str, *samples: float, metric: str = "latency", unit: str = "us") -> Observation:
@@ -17,6 +17,11 @@ def test_each_operator_has_the_median_of_its_samples_in_microseconds() -> None:
         observe("mul #1", 1500, unit="ns"),
     ]
     assert operator_medians(observations) == {"conv #1": 2.0, "add #1": 5.0, "mul #1": 1.5}
+
+
+def test_operators_of_a_kind_are_summed_by_phase() -> None:
+    medians = {"prefill: mul.out #1": 5.0, "prefill: mul.out #2": 7.0, "decode: mul.out #1": 1.0, "odd #x": 2.0}
+    assert sum_by_kind(medians) == {"prefill: mul.out": 12.0, "decode: mul.out": 1.0, "odd #x": 2.0}
 
 
 def test_other_observations_are_not_operator_times() -> None:

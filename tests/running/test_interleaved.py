@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from harness.core.protocols import Interactive
 from harness.core.result import Outcome
-from harness.running.interleaved import SMALLEST_BATCH, BatchPlan, InterleavedRun, run_interleaved, split_into_batches
+from harness.running.interleaved import (
+    SMALLEST_BATCH,
+    BatchPlan,
+    InterleavedRun,
+    run_interleaved,
+    split_into_batches,
+    turns_of_generation,
+)
 from tests.processes import is_running
 from tests.running.players import InterleavablePlayers, benchmark, player, read_journal
 
@@ -61,6 +68,21 @@ def test_both_programs_run_at_once_with_batches_in_the_order_of_their_starts(
         (second, "ends"),
     ]
     assert (interleaved_run.ready, interleaved_run.iterations) == (True, 11)
+
+
+def test_generations_alternate_turn_by_turn(session: Interactive, journal: Path) -> None:
+    interleaved_run = run_players(session, journal, "good", "good", plan=BatchPlan((1, 1), turns=3))
+    (_, first, _), (_, second, _) = read_journal(journal)[:2]
+    batch = [(first, "pauses"), (second, "pauses")] * 2
+    done = [(first, "run 1 by 8"), (second, "run 1 by 8")]
+    words = [(process, words) for _, process, words in read_journal(journal)][2:-2]
+    assert words == [*batch, *done, *batch, *done]
+    assert (interleaved_run.ready, interleaved_run.iterations) == (True, 2)
+
+
+@pytest.mark.parametrize(("new_tokens", "turns"), [(1, 1), (2, 2), (9, 2), (10, 3), (64, 9)])
+def test_a_generation_has_a_turn_for_its_first_token_and_for_every_eight(new_tokens: int, turns: int) -> None:
+    assert turns_of_generation(new_tokens) == turns
 
 
 def test_each_program_is_recorded_as_a_complete_launch(session: Interactive, journal: Path) -> None:

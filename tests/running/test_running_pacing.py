@@ -16,8 +16,8 @@ from harness.core.protocols import Session, Staged
 from harness.core.result import Launch, Outcome
 from harness.core.scenario import Arrival, Pattern
 from harness.running.launch import compose_commands
-from harness.running.pairs import tune
 from harness.running.placeholder_values import on_device
+from harness.running.tuning import tune
 from tests.running.players import benchmark
 
 EVERY_SECOND = Arrival(pattern=Pattern.PERIODIC, interval_s=1)

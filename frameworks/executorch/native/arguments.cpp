@@ -40,7 +40,7 @@ const char* const kOfPacing[] = {"--arrival", "--sustained"};
 const char* const kNotWithPacing[] = {"--turns", "--operators", "--phases", "--cold", "--etdump"};
 
 // A generation has inputs of its own, and many executions.
-const char* const kNotWithGeneration[] = {"--inputs", "--operators", "--etdump"};
+const char* const kNotWithGeneration[] = {"--inputs", "--etdump"};
 const char* const kOfGeneration[] = {"--prompt", "--prompt-tokens", "--depth", "--perplexity"};
 
 // These are figures of loading and of the first execution.

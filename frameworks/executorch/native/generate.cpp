@@ -18,6 +18,10 @@ constexpr int64_t kMostOfText = 1 << 24; // tokens of a text, 128 MB
 constexpr uint64_t kPrompt = 0;
 constexpr uint64_t kDepth = 1;
 
+// Phases of a generation, in names of operators.
+const std::string kPrefill = "prefill";
+const std::string kDecode = "decode";
+
 // Tokens from splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014), the same in
 // every runner: frameworks/python_runner/made_up.py.
 std::vector<int64_t> make_up_tokens(int64_t count, int64_t vocabulary, uint64_t sequence) {
@@ -83,8 +87,12 @@ void print_list(const char* name, const std::vector<int64_t>& numbers, size_t co
 
 } // namespace
 
-Generation::Generation(LoadedMethod& loaded, const Arguments& arguments, clockid_t cpu_clock)
-    : model_(loaded), arguments_(arguments), cpu_clock_(cpu_clock) {
+Generation::Generation(
+    LoadedMethod& loaded,
+    const Arguments& arguments,
+    clockid_t cpu_clock,
+    OperatorTimes* operators)
+    : model_(loaded), arguments_(arguments), cpu_clock_(cpu_clock), operators_(operators) {
   const int64_t vocabulary = model_.vocabulary();
   if (arguments.prompt_tokens != 0) {
     check_context(model_.context(), arguments.depth, arguments.prompt_tokens, *arguments.generate);
@@ -108,27 +116,52 @@ void Generation::prepare() {
 Sample Generation::iterate(bool timed) {
   const auto prompt_tokens = static_cast<int64_t>(prompt_.size());
   int64_t position = arguments_.depth;
+  if (operators_ != nullptr) {
+    operators_->begin_iteration();
+  }
   const int64_t cpu_begin = now_ns(cpu_clock_);
   const int64_t begin = now_ns(CLOCK_MONOTONIC);
-  model_.process(prompt_.data(), prompt_tokens, position);
+  process(prompt_.data(), prompt_tokens, position, kPrefill);
   position += prompt_tokens;
   last_.prefill_ns = now_ns(CLOCK_MONOTONIC) - begin;
   if (!timed && !memory_after_prefill_) {
     memory_after_prefill_ = memory().resident_bytes;
   }
+  int64_t paused_ns = 0;
   for (size_t i = 0;; ++i) {
     last_.tokens[i] = model_.likeliest();
-    last_.times_ns[i] = now_ns(CLOCK_MONOTONIC) - begin;
+    const int64_t now = now_ns(CLOCK_MONOTONIC);
+    last_.times_ns[i] = now - begin - paused_ns;
     if (i + 1 == last_.tokens.size()) {
       break;
     }
-    model_.process(&last_.tokens[i], 1, position++);
+    if (tokens_of_a_turn_ > 0 && static_cast<int64_t>(i) % tokens_of_a_turn_ == 0) {
+      pause_();
+      paused_ns += now_ns(CLOCK_MONOTONIC) - now;
+    }
+    process(&last_.tokens[i], 1, position++, kDecode);
   }
   const int64_t cpu_end = now_ns(cpu_clock_);
+  if (operators_ != nullptr) {
+    operators_->end_iteration(timed);
+  }
   if (timed) {
     keep();
   }
   return {last_.times_ns.back(), cpu_end - cpu_begin};
+}
+
+void Generation::process(const int64_t* tokens, int64_t count, int64_t position, const std::string& phase) {
+  if (operators_ == nullptr) {
+    model_.process(tokens, count, position);
+  } else {
+    model_.process(tokens, count, position, [&](int64_t) { operators_->end_execution(phase); });
+  }
+}
+
+void Generation::pause_between(int64_t tokens, std::function<void()> pause) {
+  tokens_of_a_turn_ = tokens;
+  pause_ = std::move(pause);
 }
 
 void Generation::keep() {

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "arguments.h"
 #include "language_model.h"
 #include "measure.h"
+#include "operators.h"
 
 namespace runner {
 
@@ -25,12 +27,14 @@ struct TokenStream {
 class Generation final : public Work {
  public:
   // Throws Failure(kUsage) where the program cannot generate, a token is none of its vocabulary, or the context is too
-  // small, naming the numbers.
-  Generation(LoadedMethod& loaded, const Arguments& arguments, clockid_t cpu_clock);
+  // small, naming the numbers. `operators` is the tracer that the method was loaded with, or null: it hears of the
+  // prompt and of the tokens after it as phases.
+  Generation(LoadedMethod& loaded, const Arguments& arguments, clockid_t cpu_clock, OperatorTimes* operators);
 
   // Fills the context up to the depth.
   void prepare() override;
   Sample iterate(bool timed) override;
+  void pause_between(int64_t tokens, std::function<void()> pause) override;
   double tokens_per_s() const override;
 
   // Computes the perplexity of the text, if one is wanted, and writes the tokens of the last generation to
@@ -41,15 +45,19 @@ class Generation final : public Work {
   void print() const;
 
  private:
+  void process(const int64_t* tokens, int64_t count, int64_t position, const std::string& phase);
   void keep();
   double compute_perplexity(const std::vector<int64_t>& text);
 
   LanguageModel model_;
   const Arguments& arguments_;
   clockid_t cpu_clock_;
+  OperatorTimes* operators_;
   std::vector<int64_t> context_tokens_;
   std::vector<int64_t> prompt_;
   std::vector<int64_t> text_;
+  int64_t tokens_of_a_turn_ = 0;
+  std::function<void()> pause_;
   TokenStream last_;
   std::vector<TokenStream> streams_; // every stride_-th timed one
   int64_t stride_ = 1;

@@ -126,10 +126,11 @@ void iterate_paced(Loop& loop, const Arguments& arguments, const Deadline& over,
   }
 }
 
-void iterate_in_turns(Loop& loop) {
+void iterate_in_turns(Loop& loop, Work& work) {
   Turns turns;
-  while (const auto count = turns.next()) {
-    for (int64_t done = 0; done < *count; ++done) {
+  while (const auto turn = turns.next()) {
+    work.pause_between(turn->tokens, [&turns] { turns.pause(); });
+    for (int64_t done = 0; done < turn->iterations; ++done) {
       loop.iterate();
     }
   }
@@ -162,7 +163,7 @@ Measurement measure(Work& work, const Arguments& arguments) {
   const int64_t start = now_ns(CLOCK_MONOTONIC);
   loop.warm_up(arguments.warmup, Deadline(start, arguments.time_limit_s, 0.25));
   if (arguments.turns) {
-    iterate_in_turns(loop);
+    iterate_in_turns(loop, work);
   } else if (arguments.arrival || arguments.sustained_s > 0) {
     iterate_paced(loop, arguments, Deadline(start, arguments.time_limit_s, 1.0), found);
   } else {

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "arguments.h"
@@ -39,6 +40,10 @@ class Work {
 
   // Iterates once. `timed`: whether the sample is kept. Throws Failure(kNotExecuted) or Failure(kOutOfMemory).
   virtual Sample iterate(bool timed) = 0;
+
+  // Calls a function between tokens, whose time does not count: after the first one of an iteration, and after every
+  // so many; 0 calls it no longer. Nothing happens where nothing is generated.
+  virtual void pause_between(int64_t, std::function<void()>) {}
 
   // Tokens per second of the last iteration; 0 where nothing is generated.
   virtual double tokens_per_s() const {

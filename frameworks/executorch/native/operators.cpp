@@ -21,6 +21,8 @@ constexpr std::string_view kNameless = "operator"; // registered without generat
 
 constexpr char kPlaceVaries[] = "?"; // another instruction in another iteration: the program branches
 
+constexpr int64_t kAbsent = -1; // instead of a time
+
 // What an entry belongs to.
 constexpr int64_t kIgnored = 0;
 constexpr int64_t kInstruction = 1;
@@ -42,23 +44,55 @@ void OperatorTimes::begin_iteration() {
 }
 
 void OperatorTimes::end_iteration(bool keep) {
+  if (!events_.empty()) {
+    end_execution();
+  }
   listening_ = false;
-  std::vector<size_t> occurrences(names_.size(), 0);
-  for (const Event& event : events_) {
-    const size_t occurrence = ++occurrences[event.name];
-    const auto [found, is_new] = numbered_.try_emplace({event.name, occurrence}, operators_.size());
-    if (is_new) {
-      operators_.push_back({names_[event.name] + " #" + std::to_string(occurrence), describe(event.place), {}});
-      operator_places_.push_back(event.place);
-    } else if (!(operator_places_[found->second] == event.place)) {
-      operators_[found->second].place = kPlaceVaries;
+  for (size_t i = 0; i < sums_ns_.size(); ++i) {
+    if (keep && sums_ns_[i] >= 0) {
+      operators_[i].times_ns.push_back(sums_ns_[i]);
     }
-    if (keep) {
-      operators_[found->second].times_ns.push_back(event.time_ns);
+    sums_ns_[i] = kAbsent;
+  }
+}
+
+// Executions of a phase mostly have the same operators in the same order: then these are known by their position.
+void OperatorTimes::end_execution(const std::string& phase) {
+  Phase& known = phases_[phase];
+  const std::string prefix = phase.empty() ? "" : phase + ": ";
+  std::vector<size_t> occurrences(names_.size(), 0);
+  bool is_same = true;
+  for (size_t i = 0; i < events_.size(); ++i) {
+    const Event& event = events_[i];
+    const size_t occurrence = ++occurrences[event.name];
+    is_same = is_same && i < known.before.size() && known.before[i].first == event.name;
+    const size_t number =
+        is_same ? known.before[i].second : find_operator(known, prefix, event, occurrence);
+    if (!(operator_places_[number] == event.place)) {
+      operators_[number].place = kPlaceVaries;
+    }
+    sums_ns_[number] = std::max<int64_t>(0, sums_ns_[number]) + event.time_ns;
+    if (!is_same) {
+      known.before.resize(i);
+      known.before.emplace_back(event.name, number);
     }
   }
   before_.swap(events_);
   events_.clear();
+}
+
+size_t OperatorTimes::find_operator(
+    Phase& phase,
+    const std::string& prefix,
+    const Event& event,
+    size_t occurrence) {
+  const auto [found, is_new] = phase.numbered.try_emplace({event.name, occurrence}, operators_.size());
+  if (is_new) {
+    operators_.push_back({prefix + names_[event.name] + " #" + std::to_string(occurrence), describe(event.place), {}});
+    operator_places_.push_back(event.place);
+    sums_ns_.push_back(kAbsent);
+  }
+  return found->second;
 }
 
 std::vector<Operator> OperatorTimes::operators() const {

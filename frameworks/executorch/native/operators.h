@@ -17,7 +17,7 @@ namespace runner {
 // An operator is an instruction of the program, or one operator inside an instruction that calls a delegate; what such
 // a call takes beside its operators is an entry too. So the times of an iteration add up to nearly all of it.
 struct Operator {
-  std::string name; // with the number of its occurrence: `mul.out #2`
+  std::string name; // with the number of its occurrence, perhaps behind a phase: `mul.out #2`, `decode: mul.out #2`
   std::string place; // its instruction; in a delegate also its number in that call, perhaps `=` the delegate's own: `3.0=7`
   std::vector<int64_t> times_ns; // one for each kept iteration it was part of
 };
@@ -28,10 +28,14 @@ class OperatorTimes final : public executorch::runtime::EventTracer {
   OperatorTimes(const OperatorTimes&) = delete;
   OperatorTimes& operator=(const OperatorTimes&) = delete;
 
-  // Around each execution. What is not kept, of warm-up, teaches which operators to expect, so that hearing of them
+  // Around each iteration. What is not kept, of warm-up, teaches which operators to expect, so that hearing of them
   // costs no allocation later.
   void begin_iteration();
   void end_iteration(bool keep);
+
+  // After each execution of an iteration that has several; the last, or only one, may be left to end_iteration. Times of
+  // an operator in the executions of a phase are added up.
+  void end_execution(const std::string& phase = {});
 
   // In order of execution; those that no kept iteration had are left out.
   std::vector<Operator> operators() const;
@@ -117,9 +121,18 @@ class OperatorTimes final : public executorch::runtime::EventTracer {
   std::unordered_map<std::string, size_t> places_;
   std::vector<Event> events_; // of this iteration
   std::vector<Event> before_; // of the one before it: what to expect
+  // Operators of a phase.
+  struct Phase {
+    std::vector<std::pair<size_t, size_t>> before; // name of each event of its last execution, and its operator
+    std::map<std::pair<size_t, size_t>, size_t> numbered; // name and occurrence: place in operators_
+  };
+
+  size_t find_operator(Phase& phase, const std::string& prefix, const Event& event, size_t occurrence);
+
   std::vector<Operator> operators_;
   std::vector<Place> operator_places_; // of each of them, when it was first executed
-  std::map<std::pair<size_t, size_t>, size_t> numbered_; // name and occurrence: place in operators_
+  std::vector<int64_t> sums_ns_; // of each of them, in this iteration; negative for one that was not part of it
+  std::map<std::string, Phase> phases_;
 };
 
 } // namespace runner

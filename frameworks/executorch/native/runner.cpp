@@ -257,7 +257,7 @@ void run(const Arguments& arguments, const PrintMore& print_more) {
   std::optional<Execution> execution;
   std::optional<Generation> generation;
   if (arguments.generate) {
-    generation.emplace(loaded, arguments, cpu_clock);
+    generation.emplace(loaded, arguments, cpu_clock, operators);
   } else {
     inputs.emplace(loaded.method(), arguments.inputs);
     execution.emplace(loaded.method(), *inputs, cpu_clock, operators);

@@ -73,8 +73,9 @@ void (*before_giving_up)(int status) = nullptr;
 std::string remedy(const std::string& operators) {
   return operators.find("llama::") == std::string::npos
       ? ""
-      : ": the Python runner has them on hosts (--runner python), and a program exported without custom operators "
-        "needs none";
+      : ": the Python runner of the installed release has them on hosts (--runner python), builds of commits "
+        "with EXECUTORCH_CMAKE_ARGS=-DEXECUTORCH_BUILD_KERNELS_LLM=ON too, and a program exported without custom "
+        "operators needs none";
 }
 
 bool is_lack_of_memory(Error error) {

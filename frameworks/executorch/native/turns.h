@@ -6,15 +6,24 @@
 
 namespace runner {
 
+struct Turn {
+  int64_t iterations;
+  int64_t tokens; // after so many of a generation it pauses, and after its first; 0 where it does not
+};
+
 class Turns final {
  public:
-  // Prints `ready`, or `done N` for the previous turn, and waits for the next one.
-  // Returns its number of iterations, or nothing at `end` and at the end of standard input.
+  // Prints `ready`, or `done N` for the previous turn, and waits for the next one: `run N`, or `run N by K`.
+  // Returns it, or nothing at `end` and at the end of standard input.
   // Throws Failure(kUsage) on any other line, Failure(kNotExecuted) when standard output is closed.
-  std::optional<int64_t> next();
+  std::optional<Turn> next();
+
+  // Prints `paused` and waits for `go on`. From the end of standard input on there are no pauses. Throws as `next`.
+  void pause();
 
  private:
-  std::optional<int64_t> before_;
+  std::optional<Turn> before_;
+  bool is_alone_ = false;
 };
 
 } // namespace runner

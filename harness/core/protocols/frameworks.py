@@ -74,6 +74,9 @@ class Interleavable(Protocol):
     Such a runner loads, warms up, and says `ready`. For each line `run N` of its standard input it makes N timed
     iterations and says `done N`. At a line `end`, or at the end of its standard input, it prints everything that it
     prints when it runs alone, and ends. Until then it writes nothing else to standard output.
+
+    Of a test that generates the line is `run N by K`: after the first token of each generation and after every K
+    further ones, as long as others follow, it says `paused` and waits for a line `go on`. That time is in no stamp.
     """
 
     def interleaved_command(self, command: Command) -> Command:

@@ -1,8 +1,8 @@
 """A native runner that can be made slower by a known share, with real work inside the measured interval.
 
 The same binary serves every share, read from the environment, so that memory layout is no difference between builds:
-after each execution it spins for SLOWED_BY percent of the time that the execution took. Pre-emption and bursts so
-lengthen the extra work as they would lengthen the model's own.
+after each execution, also of a language model, it spins for SLOWED_BY percent of the time that the execution took.
+Pre-emption and bursts so lengthen the extra work as they would lengthen the model's own.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from frameworks.executorch.runners.native import SOURCES
 
 VARIABLE = "SLOWED_BY"
 _EXECUTED = "  const Error error = method.execute();\n"
+_PROCESSED = "    error = method_.execute();\n"
 _SPIN = """\
   static const double share = std::getenv("SLOWED_BY") ? std::atof(std::getenv("SLOWED_BY")) / 100 : 0;
   const int64_t executed = now_ns(CLOCK_MONOTONIC);
@@ -39,10 +40,10 @@ def compile_slowed_runner(folder: Path) -> Path:
     wheel = next(iter(spec.submodule_search_locations))
     sources, build = folder / "sources", folder / "build"
     shutil.copytree(SOURCES, sources)
-    measure = sources / "measure.cpp"
-    text = measure.read_text()
-    assert text.count(_EXECUTED) == 1, "measure.cpp has changed: say here where an execution ends"
-    measure.write_text("#include <cstdlib>\n" + text.replace(_EXECUTED, _EXECUTED + _SPIN))
+    _spin_after(sources / "measure.cpp", _EXECUTED, _EXECUTED)
+    _spin_after(
+        sources / "language_model.cpp", _PROCESSED, f"  const int64_t begin = now_ns(CLOCK_MONOTONIC);\n{_PROCESSED}"
+    )
     configure = (
         *("cmake", "-S", str(sources), "-B", str(build), f"-DCMAKE_PREFIX_PATH={wheel}"),
         *(f"-DCMAKE_CXX_FLAGS_RELEASE={OPTIONS}", f"-DEXECUTORCH_VERSION={version('executorch')}"),
@@ -50,3 +51,10 @@ def compile_slowed_runner(folder: Path) -> Path:
     for argv in (configure, ("cmake", "--build", str(build))):
         subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
     return build / "runner"
+
+
+def _spin_after(source: Path, executes: str, timed: str) -> None:
+    text = source.read_text()
+    assert text.count(executes) == 1, f"{source.name} has changed: say here where an execution ends"
+    includes = '#include <cstdlib>\n#include "machine.h"\n'
+    source.write_text(includes + text.replace(executes, timed + _SPIN))

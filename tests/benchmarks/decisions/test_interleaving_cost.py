@@ -83,11 +83,12 @@ def decide(subject: ComparisonSubject, session: Session, folder: Path, interleav
         resume=False,
     )
     run.begin()
-    while run.failure is None and run.test.decided is None and not run.test.is_budget_spent:
+    (decision,) = run.decisions
+    while run.failure is None and decision.test.decided is None and not decision.test.is_budget_spent:
         run.measure_pair()
     run.end()
     assert run.failure is None, run.failure
-    return run.comparison()
+    return run.comparison(decision)
 
 
 @pytest.fixture(params=LIMITS)

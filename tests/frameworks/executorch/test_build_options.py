@@ -33,9 +33,10 @@ def test_a_runtime_that_traces_names_the_event_around_each_kernel(tmp_path: Path
 
 
 def test_the_libraries_beside_a_runner_count_and_not_the_names_in_our_own(tmp_path: Path) -> None:
-    ours = b'\x7fELF\0PyTorchObserver {"type"\0OPERATOR_CALL\0GCC: (Debian 12.2.0-14) 12.2.0\0'
+    ours = b'\x7fELF\0PyTorchObserver {"type"\0Missing operator: [\0GCC: (Debian 12.2.0-14) 12.2.0\0'
+    traced = ours + b"OPERATOR_CALL\0"
     kernels = b"\x7fELF\0quantized_decomposed::add.out\0"
-    old = read_options(runner(tmp_path / "old", ours, _portable_lib=PLAIN + b"libtorch_cpu.so\0"))
+    old = read_options(runner(tmp_path / "old", traced, _portable_lib=PLAIN + b"libtorch_cpu.so\0"))
     new = read_options(runner(tmp_path / "new", ours, libexecutorch=TRACED, libexecutorch_kernels_quantized=kernels))
     assert {name: (old[name], new[name]) for name in old if old[name] != new[name]} == {
         "event_tracer": ("off", "on"),

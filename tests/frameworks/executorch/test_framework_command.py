@@ -3,6 +3,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -72,6 +73,13 @@ def test_recipes_can_compile_the_sources_of_its_runner(framework: ExecuTorch) ->
     assert (sources / "CMakeLists.txt").is_file()
 
 
+@pytest.mark.parametrize("runner", ["python", "llm"])
+def test_a_choice_that_builds_of_commits_do_not_have_is_refused(runner: Literal["python", "llm"]) -> None:
+    framework = create(Settings(plug_ins=(ExecuTorchOptions(runner=runner),)))
+    with pytest.raises(BuildFailed, match=f"--runner {runner}: commits and other releases are built as native runners"):
+        framework.runner_sources()
+
+
 def test_a_plain_benchmark_states_its_defaults(words: Callable[..., tuple[str, ...]]) -> None:
     assert shlex.join(words()) == "/d/runner --model /d/add.pte --warmup 10 --iter 50 --min-iter 1"
 
@@ -114,7 +122,6 @@ def test_a_prompt_that_is_a_text_and_a_text_for_perplexity_are_files(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"operators": True}, "operators are timed in single executions"),
         ({"generation": GenerationRequest(prompt="a")}, "the prompt is a text, and nothing here makes tokens of it"),
     ],
 )

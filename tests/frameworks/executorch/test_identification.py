@@ -63,6 +63,15 @@ def test_operators_of_xnnpack_are_those_that_its_program_lists_in_the_same_order
     assert (identities[-1].nodes, identities[-1].nodes_inside) == ((), 11)
 
 
+def test_operators_of_a_generation_are_found_in_both_phases() -> None:
+    names = [f"{phase}: {name}" for phase in ("prefill", "decode") for name in OF_MLP]
+    identities = identify_operators(metrics(names, " ".join(["0.0 0.1 0.2 0.3 0"] * 2)), RECORDED)
+
+    assert [identity.name for identity in identities] == names
+    main = [identity.main_node for identity in identities]
+    assert [each.module for each in main if each is not None] == ["", "0", "2", "2"] * 2
+
+
 @pytest.mark.parametrize(
     "names",
     [

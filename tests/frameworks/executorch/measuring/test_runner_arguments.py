@@ -49,7 +49,6 @@ REFUSED = {
     "--model a.pte --depth 0": "argument --depth: needs --generate",
     "--model a.pte --generate 5 --prompt a --depth -1": "argument --depth: '-1' is not a whole number "
     "from 0 to 1000000",
-    "--model a.pte --generate 5 --prompt a --operators": "argument --generate: not allowed with --operators",
     "--model a.pte --generate 5 --prompt a --inputs b": "argument --generate: not allowed with --inputs",
     "--model a.pte --generate 5 --examples 3": "argument --examples: not allowed with --generate",
     "--model a.pte --arrival every:1": "argument --arrival: 'every:1' is neither periodic:SECONDS nor "

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import array
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,37 @@ def test_each_iteration_of_a_turn_is_a_generation(
     assert tokens == [expected["made_up"]] * 3
 
 
+def test_a_generation_pauses_between_tokens_on_request_and_its_stamps_do_not(
+    runner: Path, language_models: Path, expected: Mapping[str, Any]
+) -> None:
+    words = (str(runner), "--model", str(language_models / "single.pte"), "--generate", "12", "--prompt-tokens", "9")
+    pauses = 3  # after the tokens 1, 6 and 11
+    with shell.start(Command((*words, "--warmup", "0", "--turns"), timeout_s=60)) as live:
+        assert live.wait_for_line("ready")
+        live.write_line("run 1 by 5")
+        for _ in range(pauses):
+            assert live.wait_for_line("paused")
+            time.sleep(1.0)
+            live.write_line("go on")
+        assert live.wait_for_line("done 1")
+        live.write_line("run 1 by 5")
+        assert live.wait_for_line("paused")
+        completed = live.finish()
+    assert completed.ok, completed.describe()
+    lines = [line.removeprefix("PyTorchObserver ") for line in completed.stdout.splitlines() if "generation" in line]
+    first, second = (TokenStream.model_validate(json.loads(line)["generation"]) for line in lines)
+    assert [list(first.tokens), list(second.tokens)] == [expected["made_up"]] * 2, "alone it goes on to the end"
+    assert first.token_times_ns[-1] < pauses * 1e9
+
+
+@pytest.mark.parametrize("line", ["run 1", "end"])
+def test_a_pause_takes_no_other_request(runner: Path, language_models: Path, line: str) -> None:
+    words = (str(runner), "--model", str(language_models / "single.pte"), "--generate", "12", "--prompt-tokens", "9")
+    completed = converse(Command((*words, "--warmup", "0", "--turns")), ("run 1 by 5", line))
+    assert completed.exit_code == 2
+    assert completed.stderr.splitlines()[-1] == f"error: on standard input: '{line}' is not 'go on'"
+
+
 def test_a_launch_that_reports_phases_generates_once(runner: Path, language_models: Path) -> None:
     completed = generate(runner, language_models / "last.pte", "--prompt-tokens", 9, "--phases")
     assert len(streams(completed)) == 1
@@ -170,4 +202,50 @@ def test_the_native_runner_names_the_runner_with_the_operators_of_language_model
     sentence = completed.stderr.splitlines()[-1]
     operators = "llama::update_cache.out, llama::custom_sdpa.out"
     assert f"the program needs operators {operators}, which this runtime does not have" in sentence
+    assert "-DEXECUTORCH_BUILD_KERNELS_LLM=ON" in sentence
     assert "--runner python" in sentence
+
+
+def medians_of(completed: Completed) -> Mapping[str, Sequence[float]]:
+    return {line["type"]: line["values"] for line in observed(completed) if line.get("metric") == "latency"}
+
+
+def info(completed: Completed, metric: str) -> str:
+    return next(str(line["info_string"]) for line in observed(completed) if line.get("metric") == metric)
+
+
+@pytest.mark.parametrize("program", ["dynamic", "single"])
+def test_operators_are_summed_over_the_executions_of_each_phase(
+    program: str, native: Build, language_models: Path
+) -> None:
+    runner, model = native.programs["program"], language_models / f"{program}.pte"
+    completed = generate(runner, model, "--prompt-tokens", 9, "--depth", 3, "--warmup", 1, "--iter", 3, "--operators")
+    times = medians_of(completed)
+    kinds = {phase: [name for name in times if name.startswith(f"{phase}: ")] for phase in ("prefill", "decode")}
+    assert [name.removeprefix("prefill: ") for name in kinds["prefill"]] == [
+        name.removeprefix("decode: ") for name in kinds["decode"]
+    ]
+    assert list(times) == kinds["prefill"] + kinds["decode"]
+    assert {len(values) for values in times.values()} == {3}
+    assert "decode: addmm.out #4" in times or "decode: linear.out #4" in times, list(times)
+    for number, stream in enumerate(streams(completed)):
+        sums_us = {phase: sum(times[name][number] for name in names) for phase, names in kinds.items()}
+        assert 0 < 1000 * sums_us["prefill"] <= (stream.prefill_ns or 0)
+        assert 0 < 1000 * sums_us["decode"] <= stream.token_times_ns[-1] - stream.token_times_ns[0]
+    places = info(completed, "operator_places").split()
+    assert len(places) == len(times)
+    assert places[: len(places) // 2] == places[len(places) // 2 :], "the same instructions"
+
+
+def test_tracing_changes_no_token(native: Build, language_models: Path, expected: Mapping[str, Any]) -> None:
+    completed = generate(
+        native.programs["program"], language_models / "dynamic.pte", "--prompt-tokens", 9, "--depth", 17, "--operators"
+    )
+    assert {tuple(stream.tokens) for stream in streams(completed)} == {tuple(expected["deep"])}
+
+
+def test_the_python_runner_says_that_it_times_no_operators(python: Build, language_models: Path) -> None:
+    completed = generate(
+        python.programs["program"], language_models / "dynamic.pte", "--prompt-tokens", 9, "--operators"
+    )
+    assert info(completed, "operators_unavailable") == "the Python runner cannot time them"

@@ -17,7 +17,7 @@ from frameworks.executorch.python.engine import ENGINE
 from frameworks.python_runner.arguments import parse_arguments
 from frameworks.python_runner.failure import RunnerFailure
 from frameworks.python_runner.runner import main
-from frameworks.python_runner.turns import read_turns
+from frameworks.python_runner.turns import Turn, Turns
 from harness import shell
 from harness.core.build import Build
 from harness.core.command import Command, Completed
@@ -31,6 +31,9 @@ BAD = {
     "run -1": "argument run: '-1' is not a whole number from 1 to 1000000000",
     "run  5": "argument run: ' 5' is not a whole number from 1 to 1000000000",
     "run 5x": "argument run: '5x' is not a whole number from 1 to 1000000000",
+    "run 1 by 0": "argument run: '0' is not a whole number from 1 to 1000000000",
+    "run 1 by": "argument run: '1 by' is not a whole number from 1 to 1000000000",
+    "run by 8": "argument run: 'by 8' is not a whole number from 1 to 1000000000",
     "run 99999999999999999999": "argument run: '99999999999999999999' is not a whole number from 1 to 1000000000",
 }
 
@@ -120,18 +123,36 @@ def test_native_runner_rejects_unknown_requests_and_reports_no_numbers(
 def test_python_runner_rejects_the_same_requests(line: str, sentence: str) -> None:
     output = io.StringIO()
     with pytest.raises(RunnerFailure) as caught:
-        list(read_turns(io.StringIO(f"run 1\n{line}\n"), output))
+        list(Turns(io.StringIO(f"run 1\n{line}\n"), output))
     assert (caught.value.status, str(caught.value)) == (2, sentence)
     assert output.getvalue() == "ready\ndone 1\n"
 
 
 def test_batches_are_run_lazily() -> None:
     output = io.StringIO()
-    batches = read_turns(io.StringIO("run 5\nend\nrun 6\n"), output)
-    assert next(batches) == 5
+    batches = iter(Turns(io.StringIO("run 5\nend\nrun 6\n"), output))
+    assert next(batches) == Turn(5)
     assert output.getvalue() == "ready\n"
     assert list(batches) == []
     assert output.getvalue() == "ready\ndone 5\n"
+
+
+def test_a_pause_ends_when_it_is_told_to() -> None:
+    output = io.StringIO()
+    turns = Turns(io.StringIO("run 1 by 8\ngo on\nrun 2\n"), output)
+    batches = iter(turns)
+    assert next(batches) == Turn(1, 8)
+    turns.pause()
+    assert next(batches) == Turn(2)
+    turns.pause()
+    turns.pause()
+    assert list(batches) == []
+    assert output.getvalue() == "ready\npaused\ndone 1\npaused\ndone 2\n", "alone there are no more pauses"
+
+
+def test_nothing_else_ends_a_pause() -> None:
+    with pytest.raises(RunnerFailure, match="'run 1' is not 'go on'"):
+        Turns(io.StringIO("run 1\n"), io.StringIO()).pause()
 
 
 @pytest.mark.slow
