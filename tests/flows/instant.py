@@ -7,6 +7,7 @@ import itertools
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from frameworks.generic.framework import Generic
@@ -42,7 +43,8 @@ class InstantSession:
 
     The treatment takes 5 % longer on the devices in the name of the benchmark: `worse-on-A-B` on the devices A and B;
     and 5 % less where that name begins with `better`. Where it begins with `counts`, the samples are a count that never
-    varies: one more of the treatment on those devices.
+    varies: one more of the treatment on those devices. Where it begins with `several`, a launch has a load time, too,
+    which is the same on both sides.
     """
 
     def __init__(self, device: Device, watch: Watch) -> None:
@@ -64,7 +66,12 @@ class InstantSession:
             return self._printed(command, [1000 + differs] * 12, {"type": "NET", "metric": "instructions", "unit": ""})
         factor = (0.95 if command.argv[1].startswith("better") else 1.05) if differs else 1.0
         values = [factor * (1000 + self._chance.gauss(0, 1)) for _ in range(12)]
-        return self._printed(command, values, {"type": "NET", "metric": "latency", "unit": "us"})
+        printed = self._printed(command, values, {"type": "NET", "metric": "latency", "unit": "us"})
+        if not command.argv[1].startswith("several"):
+            return printed
+        loads = [1000 + self._chance.gauss(0, 1) for _ in range(12)]
+        load_times = self._printed(command, loads, {"type": "NET", "metric": "load_time", "unit": "us"})
+        return replace(printed, stdout=f"{printed.stdout}\n{load_times.stdout}")
 
     @staticmethod
     def _printed(command: Command, values: Sequence[float], metric: Mapping[str, str]) -> Completed:

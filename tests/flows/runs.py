@@ -69,9 +69,10 @@ class Run:
         parameters: Parameters = FEWEST,
         resume: bool = False,
         watch: Watch = lambda _: None,
+        metrics: tuple[str, ...] = (),
     ) -> list[tuple[str, str, Verdict]]:
         made = plan(Instant(devices, self._watching(watch)), names)
-        return self.follow(made, parameters=parameters, resume=resume)
+        return self.follow(made, parameters=parameters, resume=resume, metrics=metrics)
 
     def follow(
         self,
@@ -80,8 +81,9 @@ class Run:
         parameters: Parameters = FEWEST,
         resume: bool = False,
         check: Callable[[], None] = lambda: None,
+        metrics: tuple[str, ...] = (),
     ) -> list[tuple[str, str, Verdict]]:
-        request = ComparisonTask(installed_runner, installed_runner, parameters, resume=resume, check=check)
+        request = ComparisonTask(installed_runner, installed_runner, parameters, metrics, resume=resume, check=check)
         flow = ComparisonStages(request, self.settings, made, files={}, reporting=self.reporting, display=self.display)
         flow.run(builds(made, "control"), builds(made, "treatment"))
         return self.recorder.verdicts()

@@ -17,7 +17,7 @@ from harness.analysis.compare.reasons import (
     explain_missing_verdict,
     explain_verdict,
 )
-from harness.analysis.compare.resolution import explain_coarseness
+from harness.analysis.compare.resolution import Resolution
 from harness.analysis.compare.slot import PredictableSlotEffect, side_of
 from harness.analysis.compare.statistics import PredictableScale, log_ratios, statistics_of
 from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Evidence, Pair, Parameters, Verdict
@@ -87,6 +87,11 @@ class SequentialTest:
     def observations(self) -> Sequence[PairObservation]:
         """Contributions of the pairs, in order."""
         return self._added
+
+    @property
+    def resolution(self) -> Resolution:
+        """Step between the figures, as far as the pairs show it."""
+        return self._equivalence.resolution
 
     @property
     def log_step(self) -> float:
@@ -249,7 +254,7 @@ class SequentialTest:
     def _explain_undecided(self) -> str | None:
         if self._equivalence.is_equivalent():
             return explain_contradiction()
-        return explain_coarseness(self.log_step, self._parameters)
+        return self.resolution.explain_coarseness(self._parameters)
 
     def _constant_counts(self) -> CountTest | None:
         """Return the test of counts, as long as they do not vary."""

@@ -106,6 +106,11 @@ class EquivalenceTest:
         self._start()
 
     @property
+    def resolution(self) -> Resolution:
+        """Step between the figures, as far as the pairs show it."""
+        return self._resolution
+
+    @property
     def log_step(self) -> float:
         """Largest rounding error of a log ratio, as far as the pairs show it; infinite where they do not."""
         return self._resolution.log_step

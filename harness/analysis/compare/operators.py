@@ -9,7 +9,7 @@ not depend on them, and no pair is measured for them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import chain
 from typing import Final
 
@@ -25,7 +25,8 @@ from harness.core.effect import relative_change
 from harness.core.levels import Levels, levels_of
 from harness.core.note import Note
 
-_UNAVAILABLE: Final = "operators_unavailable"
+NO_OPERATORS: Final = "operators_unavailable"
+"""Code of the note that operators could not be timed, of a launch and of a comparison."""
 _UNPROVEN: Final = "operators_unproven"
 
 
@@ -70,12 +71,25 @@ def operator_notes(
     operators: Sequence[OperatorComparison],
     verdict: Verdict,
     parameters: Parameters,
+    reasons: Mapping[str, str] | None = None,
 ) -> tuple[Note, ...]:
-    """Return the notes for a reader who asked for operators: a side reported none, or no change of one is proven."""
+    """Return the notes for a reader who asked for operators: a side reported none, or no change of one is proven.
+
+    Args:
+        pairs: The medians of each pair.
+        operators: What was made of them.
+        verdict: The verdict of the benchmark.
+        parameters: How they were decided.
+        reasons: Why a side reported none, by `control` and `treatment`, as far as its launches said.
+    """
     sides = {"control": [pair.control for pair in pairs], "treatment": [pair.treatment for pair in pairs]}
     for side, medians in sides.items():
         if pairs and not any(medians):
-            return (Note(code=_UNAVAILABLE, message=f"the {side} reported no operators: there is nothing to compare"),)
+            reason = (reasons or {}).get(side)
+            because = f" ({reason})" if reason else ""
+            message = f"the {side} reported no operators{because}: there is nothing to compare"
+            hint = "compare builds that both time them; `harness profile` shows those of a single build"
+            return (Note(code=NO_OPERATORS, message=message, hint=hint),)
     return _unproven_note(operators, verdict, parameters)
 
 

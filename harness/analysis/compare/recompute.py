@@ -54,7 +54,7 @@ def draw_conclusion(test: SequentialTest) -> Conclusion:
         evidence=test.evidence(),
         figure=test.figure,
         notes=(
-            *(coarseness_note(test.log_step, verdict, test.parameters) if test.pairs else ()),
+            *coarseness_note(test.resolution, verdict, test.parameters),
             *figures_note(test.explain_figures()),
             *unsteady_note(test.is_unsteady),
             *margin_note(verdict, test.difference(), test.parameters),

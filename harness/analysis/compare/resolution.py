@@ -24,6 +24,10 @@ COARSE = "coarse"
 _SAME = 1e-9
 """Figures that differ by less, relatively, differ by the rounding of a conversion."""
 
+_FEWEST_EQUAL = 2
+"""Figures equal to earlier ones that show steps. Few figures that all differ lie far apart with any clock: of 8 of a
+clock with 16,000 steps, that spread by 10 %, the two nearest differ by half a percent in most cases."""
+
 _NEAR = 0.5
 """A step of half the margin halves the room for `no change`; a reader who waits for it should know."""
 
@@ -40,19 +44,21 @@ class Resolution:
         exact: Whether a figure that never varies is exact, and not hidden within one step.
     """
 
-    __slots__ = ("_exact", "_gaps", "_ordered", "_parts")
+    __slots__ = ("_equal", "_exact", "_gaps", "_ordered", "_parts")
 
     def __init__(self, *, parts: int = 1, exact: bool = False) -> None:
         self._parts = parts
         self._exact = exact
         self._ordered: list[float] = []
         self._gaps = (math.inf, math.inf)
+        self._equal = 0
 
     def add(self, figure: float) -> None:
         """Add one more figure, finite and above zero."""
         place = bisect_left(self._ordered, figure)
         for neighbour in self._ordered[max(0, place - 1) : place + 1]:
             if math.isclose(figure, neighbour, rel_tol=_SAME):
+                self._equal += 1
                 return
             # A rate was rounded itself, or computed from a time that was.
             gaps = (abs(figure - neighbour), abs(1 / figure - 1 / neighbour))
@@ -68,6 +74,28 @@ class Resolution:
         step = self._parts * max(self._gaps[0] / lowest, self._gaps[1] * highest)
         return -math.log1p(-step) if step < 1 else math.inf
 
+    def explain_coarseness(self, parameters: Parameters) -> str | None:
+        """Explain why there can hardly be a verdict of no change, or none at all.
+
+        None where the steps are fine enough, or the figures too few to show any: then the verdict has to wait for more
+        pairs, whatever the clock.
+        """
+        margin, step = math.log1p(parameters.margin), self.log_step
+        if step <= _NEAR * margin or self._equal < _FEWEST_EQUAL:
+            return None
+        cannot = "cannot" if step >= margin else "can hardly"
+        return (
+            f"the figures {self._describe_steps()}, so that they {cannot} rule out a change of "
+            f"{100 * parameters.margin:.3g} %"
+        )
+
+    def _describe_steps(self) -> str:
+        if len(self._ordered) < 2:
+            return "do not vary"
+        if math.isinf(self.log_step):
+            return "come in steps as large as themselves"
+        return f"come in steps of {math.expm1(self.log_step):.2g} of their size"
+
 
 def add_pair(resolution: Resolution, pair: Pair) -> None:
     """Add the best iteration of each launch: the only one of five statistics that always is a sample."""
@@ -75,21 +103,12 @@ def add_pair(resolution: Resolution, pair: Pair) -> None:
     resolution.add(pair.treatment[0])
 
 
-def explain_coarseness(log_step: float, parameters: Parameters) -> str | None:
-    """Explain why there can hardly be a verdict of no change, or none at all; None where the steps are fine enough."""
-    margin = math.log1p(parameters.margin)
-    if log_step <= _NEAR * margin:
-        return None
-    steps = "do not vary" if math.isinf(log_step) else f"come in steps of {math.expm1(log_step):.2g} of their size"
-    cannot = "cannot" if log_step >= margin else "can hardly"
-    return f"the figures {steps}, so that they {cannot} rule out a change of {100 * parameters.margin:.3g} %"
-
-
-def coarseness_note(log_step: float, verdict: Verdict, parameters: Parameters) -> tuple[Note, ...]:
+def coarseness_note(resolution: Resolution, verdict: Verdict, parameters: Parameters) -> tuple[Note, ...]:
     """Note for a reader who asked for more than the clock can resolve."""
-    reason = explain_coarseness(log_step, parameters) if verdict is Verdict.UNDECIDED else None
+    reason = resolution.explain_coarseness(parameters) if verdict is Verdict.UNDECIDED else None
     if reason is None:
         return ()
+    log_step = resolution.log_step
     wider = "" if math.isinf(log_step) else f", or ask for less: --margin {_above(2 * math.expm1(log_step)):g}"
     hint = f"let each iteration run the model many times, or read a finer clock and print all its digits{wider}"
     return (Note(code=COARSE, message=reason, hint=hint),)

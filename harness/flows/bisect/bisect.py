@@ -62,6 +62,7 @@ def bisect(
     """
     if request.control is not None or request.treatment is not None or request.self_check:
         raise UsageError("bisect takes no control, treatment or self-check", hint="give the ends with --good and --bad")
+    request.reject_further_metrics("a search follows one metric")
     if request.layouts:
         raise UsageError("--layouts: a search links each commit once", hint="`harness compare --layouts` does that")
     if settings.dry_run:
@@ -150,7 +151,7 @@ def _measurement_key(
     request: CompareRequest, settings: Settings, selection: Selection, digests: Collection[str]
 ) -> tuple[str, ...]:
     """Return what identifies a measurement: pairs of another metric, device or definition are no evidence here."""
-    device, metric = selection.device or "", request.metric or ""
+    device, metric = selection.device or "", "".join(request.metrics)
     return (*sorted(digests), device, metric, request.interleave.value, settings.command_args or "")
 
 

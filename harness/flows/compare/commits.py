@@ -153,7 +153,7 @@ class CommitComparer:
                     self._side(control),
                     self._side(treatment),
                     parameters,
-                    self._request.metric,
+                    self._request.metrics,
                     resume=resume,
                     check=self._check,
                     one_record_of_same=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -14,21 +15,23 @@ from harness.analysis.compare.discovery import proven_change
 from harness.analysis.results import build_info
 from harness.builders.records import is_same_runner
 from harness.config.settings import Settings
+from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.comparison import Comparison, Parameters, Verdict
 from harness.core.device import Device
 from harness.core.errors import ExitCode, HarnessError
 from harness.core.layout import layout_notes
+from harness.core.metric import FIRST_TOKEN
 from harness.core.note import Note
 from harness.core.protocols import Display, OptionReader, Reporter, device_options
 from harness.core.result import Outcome, Report, Result
 from harness.files.programs import RUNNER
 from harness.flows.compare import self_check
-from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject
+from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject, Hypothesis
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from harness.flows.compare.journal import Journal
 from harness.flows.compare.layout_floors import find_floor
-from harness.flows.compare.reports import build_report, final_changes_of, load_previous
+from harness.flows.compare.reports import build_reports, final_changes_of, load_previous
 from harness.flows.compare.reproduction import ComparedSides, reproduce_comparison
 from harness.flows.compare.scheduler import RoundRobinScheduler
 from harness.flows.measure.example_sets import open_model_cache
@@ -41,6 +44,7 @@ from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.reproduction import option_words, recipe_words
 from harness.flows.measure.run import builds_exit_code
 from harness.flows.measure.runners import Side, build_sides, installed_runner
+from harness.running.compared_metric import ComparedMetric
 from harness.running.unequal_sides import UNEQUAL_BUILD_OPTIONS, option_notes
 from harness.shell import Interrupted
 
@@ -63,7 +67,8 @@ class ComparisonTask:
         control: Origin of the control's runner.
         treatment: Origin of the treatment's runner.
         parameters: How to decide.
-        metric: The metric to compare; None takes the latency.
+        metrics: The metrics to compare, the one that the benchmarks are about first; none takes the latency, or the
+            decode rate of a generation.
         resume: Whether to continue an interrupted comparison.
         self_check: Whether both sides are meant to be the same: then even equal bytes are compared.
         check: Called before each pair; a `HarnessError` that it raises ends the comparison, whose pairs stay for
@@ -73,12 +78,14 @@ class ComparisonTask:
         unequal_options: Names of build options that are meant to differ.
         recipes: Folders of further recipes, by which the sides are built.
         with_outputs: Whether to compare the outputs of both sides too.
+        with_first_token: Whether generations are compared by the time to their first token too, where no metric is
+            asked for.
     """
 
     control: Side
     treatment: Side
     parameters: Parameters
-    metric: str | None = None
+    metrics: tuple[str, ...] = ()
     resume: bool = False
     self_check: bool = False
     check: Callable[[], None] = lambda: None
@@ -86,12 +93,24 @@ class ComparisonTask:
     unequal_options: tuple[str, ...] = ()
     recipes: tuple[Path, ...] = ()
     with_outputs: bool = True
+    with_first_token: bool = False
+
+    @property
+    def metric(self) -> str | None:
+        """The metric that the benchmarks are about; None where none is asked for."""
+        return self.metrics[0] if self.metrics else None
+
+    def further_metrics(self, benchmark: Benchmark) -> tuple[ComparedMetric, ...]:
+        """Return the further metrics of a benchmark that are compared by the same launches."""
+        if not self.metrics and self.with_first_token and benchmark.generation is not None:
+            return (ComparedMetric(FIRST_TOKEN, directions=benchmark.direction, is_optional=True),)
+        return tuple(ComparedMetric(name, directions=benchmark.direction) for name in dict.fromkeys(self.metrics[1:]))
 
     @property
     def sides(self) -> ComparedSides:
         """What a command that repeats it has to name."""
         return ComparedSides(
-            self.control, self.treatment, self.parameters, self.metric, self.unequal_options, self.recipes
+            self.control, self.treatment, self.parameters, self.metrics, self.unequal_options, self.recipes
         )
 
 
@@ -211,8 +230,11 @@ class ComparisonStages:
         earlier = self._recall(subjects)
         self._say_unequal_options(subjects)
         remaining = [subject for index, subject in enumerate(subjects) if index not in earlier]
-        discoveries: FalseDiscoveryFilter[ComparisonRun] = FalseDiscoveryFilter(
-            len(subjects), self._task.parameters.fdr, self._report_run, final_changes_of(earlier.values())
+        discoveries: FalseDiscoveryFilter[Hypothesis] = FalseDiscoveryFilter(
+            sum(1 + len(subject.further) for subject in subjects),
+            self._task.parameters.fdr,
+            self._report_run,
+            final_changes_of(itertools.chain.from_iterable(earlier.values())),
         )
         self._remaining = remaining
         if remaining:
@@ -274,10 +296,15 @@ class ComparisonStages:
             self._report(self._not_run(assignment, _RUNNER_UNUSED))
             return None
         return ComparisonSubject(
-            control_job, treatment_job, assignment.device, self._task.metric, self._task.with_outputs
+            control_job,
+            treatment_job,
+            assignment.device,
+            self._task.metric,
+            self._task.with_outputs,
+            self._task.further_metrics(assignment.benchmark),
         )
 
-    def _recall(self, subjects: Sequence[ComparisonSubject]) -> Mapping[int, Result]:
+    def _recall(self, subjects: Sequence[ComparisonSubject]) -> Mapping[int, tuple[Result, ...]]:
         """Return the results, by position, that were reported before an interruption. They count again."""
         if not self._task.resume:
             return {}
@@ -285,15 +312,15 @@ class ComparisonStages:
             (index, load_previous(self._journal(subject), self._task.parameters))
             for index, subject in enumerate(subjects)
         )
-        earlier = {index: result for index, result in previous if result is not None}
-        for result in earlier.values():
+        earlier = {index: results for index, results in previous if results}
+        for result in itertools.chain.from_iterable(earlier.values()):
             self._reporting.recall(result)
         if earlier:
             count = "1 comparison was" if len(earlier) == 1 else f"{len(earlier)} comparisons were"
             self._display.say(f"{count} reported before the interruption: not measured again")
         return earlier
 
-    def _measure(self, subjects: Sequence[ComparisonSubject], discoveries: FalseDiscoveryFilter[ComparisonRun]) -> None:
+    def _measure(self, subjects: Sequence[ComparisonSubject], discoveries: FalseDiscoveryFilter[Hypothesis]) -> None:
         """Measure on each device in its own thread. An error ends no other device, and is raised at the end."""
         devices = {subject.device.identity: subject.device for subject in subjects}
         with ThreadPoolExecutor(len(devices)) as pool:
@@ -314,7 +341,7 @@ class ComparisonStages:
         if errors:
             raise errors[0]
 
-    def _scheduler(self, device: Device, discoveries: FalseDiscoveryFilter[ComparisonRun]) -> RoundRobinScheduler:
+    def _scheduler(self, device: Device, discoveries: FalseDiscoveryFilter[Hypothesis]) -> RoundRobinScheduler:
         return RoundRobinScheduler(
             device,
             self._plan.platform,
@@ -339,16 +366,16 @@ class ComparisonStages:
     def _journal(self, subject: ComparisonSubject) -> Journal:
         return subject.journal(self._settings.cache_dir / _JOURNALS, self._task.parameters.interleave)
 
-    def _report_or_hold_back(self, run: ComparisonRun, discoveries: FalseDiscoveryFilter[ComparisonRun]) -> None:
+    def _report_or_hold_back(self, run: ComparisonRun, discoveries: FalseDiscoveryFilter[Hypothesis]) -> None:
         """Report at once; but a change only when it is known whether it survives."""
-        report = build_report(run, self._settings, self._option_notes(run.subject))
-        report = self._with_layout_notes(report)
-        comparison = report.result.comparison
-        change = proven_change(comparison.verdict, comparison.evidence) if comparison is not None else None
-        if change is not None:
-            discoveries.add(run, change, report)
-        else:
-            self._report_run(run, report)
+        for decision, plain in build_reports(run, self._settings, self._option_notes(run.subject)):
+            report = self._with_layout_notes(plain)
+            comparison = report.result.comparison
+            change = proven_change(comparison.verdict, comparison.evidence) if comparison is not None else None
+            if change is not None:
+                discoveries.add((run, decision), change, report)
+            else:
+                self._report_run((run, decision), report)
 
     def _with_layout_notes(self, report: Report) -> Report:
         """Return the report with a note where other links of one source differ as much as the two sides."""
@@ -374,12 +401,13 @@ class ComparisonStages:
         explain = framework.explain_options if isinstance(framework, OptionReader) else None
         return option_notes(subject.control.build, subject.treatment.build, self._task.unequal_options, explain)
 
-    def _report_run(self, run: ComparisonRun, report: Report) -> None:
+    def _report_run(self, hypothesis: Hypothesis, report: Report) -> None:
         """Report a comparison; one that could not be stored stays in its journal, to be reported when resumed."""
         place = self._report(report)
         if place is None:
             return
-        run.record_report(place, ok=report.result.ok)
+        run, decision = hypothesis
+        run.record_report(decision, place, ok=report.result.ok)
         if report.result.ok:
             with self._lock:
                 self._reported.append(run)

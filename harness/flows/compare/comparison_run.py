@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.analysis.compare.decision import SequentialTest
-from harness.analysis.compare.operators import compare_operators, operator_notes
-from harness.analysis.compare.recompute import Conclusion, draw_conclusion, withhold_no_change
+from harness.analysis.compare.operators import NO_OPERATORS, compare_operators, operator_notes
 from harness.analysis.compare.statistics import launch_statistics, statistics_of
 from harness.analysis.results import build_info
 from harness.core.benchmark import Benchmark
@@ -17,10 +15,10 @@ from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 from harness.core.evaluation import OutputComparison
 from harness.core.measurement import Job, Measurement
-from harness.core.metric import is_counted
 from harness.core.note import Note
 from harness.core.result import Outcome
 from harness.flows.compare.journal import Header, Journal, JournalContents, LostLaunches
+from harness.flows.compare.metric_decision import MetricDecision
 from harness.flows.compare.outputs import Sides, compare_sides
 from harness.flows.measure.plan import Failure
 from harness.running.compared_metric import ComparedMetric
@@ -43,6 +41,7 @@ class ComparisonSubject:
         device: The device that both run on.
         metric: The metric to compare; None takes the latency.
         with_outputs: Whether to compare the outputs of both too.
+        further: Further metrics to compare by the same launches.
     """
 
     control: Job
@@ -50,6 +49,7 @@ class ComparisonSubject:
     device: Device
     metric: str | None = None
     with_outputs: bool = True
+    further: tuple[ComparedMetric, ...] = ()
 
     @property
     def title(self) -> str:
@@ -59,7 +59,9 @@ class ComparisonSubject:
     @property
     def key(self) -> str:
         """Key of the coin."""
-        return f"{self.treatment.benchmark.digest}:{self.device.identity}:{self.metric or ''}"
+        asked = (metric.name or "" for metric in self.further if not metric.is_optional)
+        metrics = "\n".join((self.metric or "", *asked))
+        return f"{self.treatment.benchmark.digest}:{self.device.identity}:{metrics}"
 
     def journal(self, folder: Path, interleave: Interleave) -> Journal:
         """Return the journal of its pairs: of equal builds with equal files, interleaved in the same way."""
@@ -102,13 +104,14 @@ class ComparisonRun:
             interleaving=INTERLEAVINGS[parameters.interleave](),
             metric=earlier.header.metric if earlier else subject.metric,
             unit=earlier.header.unit if earlier else "",
+            further=_further_of(earlier.header, subject) if earlier else subject.further,
+            by_token=earlier.header.by_token if earlier else None,
             first_index=earlier.next_index if earlier else 0,
         )
-        self._pairs: list[Pair] = []
+        self._decisions = self._undecided()
         self._operators: list[OperatorMedians] = []
         self._outputs = earlier.outputs if earlier else None
         self._is_warm = False
-        self._test = SequentialTest(self._parameters, False)
         self._failure: Failure | None = None
 
     @property
@@ -117,9 +120,9 @@ class ComparisonRun:
         return self._subject
 
     @property
-    def test(self) -> SequentialTest:
-        """The test of the pairs so far."""
-        return self._test
+    def decisions(self) -> Sequence[MetricDecision]:
+        """The decisions on its metrics, the one that the benchmark is about first."""
+        return self._decisions
 
     @property
     def failure(self) -> Failure | None:
@@ -129,22 +132,19 @@ class ComparisonRun:
     @property
     def pairs(self) -> int:
         """Number of valid pairs so far, including those of an interrupted comparison."""
-        return len(self._pairs)
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """The verdict that will be reported, as far as it is known; None while pairs are wanted."""
-        return None if self._test.verdict() is None else self._conclusion().verdict
+        return len(self._decisions[0].pairs)
 
     @property
     def known_metrics(self) -> frozenset[str]:
-        """The metric whose samples were lost with the launches of an interrupted comparison."""
-        return frozenset([self._earlier.header.metric]) if self._earlier and self._earlier.pairs else frozenset()
+        """The metrics whose samples were lost with the launches of an interrupted comparison."""
+        if self._earlier is None or not self._earlier.pairs:
+            return frozenset()
+        return frozenset(decision.metric.name or "" for decision in self._decisions)
 
     def begin(self) -> None:
         """Take up what an interrupted comparison left, and warm up both sides, unless its pairs suffice."""
         self._record_failure_of(self._begin)
-        self._test.update_overhead(self._lost_launches().seconds)  # includes what a failed launch cost
+        self._update_lost(self._lost_launches())  # includes what a failed launch cost
 
     def measure_pair(self) -> None:
         """Measure one more pair. Both sides are warmed up first, where nothing was launched yet."""
@@ -159,15 +159,16 @@ class ComparisonRun:
         """Give up because of something that concerns other comparisons too: a lost device."""
         self._failure = failure
 
-    def record_report(self, place: str, *, ok: bool) -> None:
-        """Keep in the journal, until the command ends, that the result was reported.
+    def record_report(self, decision: MetricDecision, place: str, *, ok: bool) -> None:
+        """Keep in the journal, until the command ends, that the result of a metric was reported.
 
         Args:
+            decision: The decision on the metric.
             place: Where the result is stored.
             ok: Whether it is no failure.
         """
         if ok:
-            self._journal.record_report(place)
+            self._journal.record_report(place, decision.metric.name or "")
         else:
             self._journal.record_failure()
 
@@ -181,19 +182,19 @@ class ComparisonRun:
         ending = (Outcome.OK, None, None) if failure is None else (failure.outcome, failure.reason, failure.hint)
         return self._control.measurement(*ending), self._treatment.measurement(*ending)
 
-    def comparison(self) -> Comparison:
-        """Return what the pairs show now; whether a change is a discovery is not known yet."""
-        conclusion = self._conclusion()
+    def comparison(self, decision: MetricDecision) -> Comparison:
+        """Return what the pairs of a metric show now; whether a change is a discovery is not known yet."""
+        conclusion, metric = decision.conclusion(), decision.metric
         operators = compare_operators(self._operators, self._parameters)
         header = self._header()
         return Comparison(
             control=build_info(self._subject.control.build),
-            metric=header.metric,
-            unit=header.unit,
-            higher_is_better=self._launches.metric.higher_is_better,
-            statistics=header.statistics,
+            metric=metric.name or "",
+            unit=metric.unit,
+            higher_is_better=metric.higher_is_better,
+            statistics=statistics_of(higher_is_better=metric.higher_is_better),
             parameters=self._parameters.model_copy(update={"interleave": header.interleave}),
-            pairs=tuple(self._pairs),
+            pairs=tuple(decision.pairs),
             voided=self._launches.discarded + (self._earlier.discarded if self._earlier else 0),
             verdict=Verdict.UNDECIDED if self._failure else conclusion.verdict,
             reason=self._failure.reason if self._failure else conclusion.reason,
@@ -203,7 +204,7 @@ class ComparisonRun:
             figure=conclusion.figure,
             evidence=conclusion.evidence,
             discovered=not conclusion.verdict.is_change,
-            seconds=self._test.seconds,
+            seconds=decision.test.seconds,
             operators=operators,
             outputs=self._outputs,
             notes=(
@@ -212,34 +213,54 @@ class ComparisonRun:
                 *note_unused_probes(self._subject.control.benchmark),
                 *note_unused_long_run(self._subject.control.benchmark),
                 *self._resumed_note(),
-                *operator_notes(self._operators, operators, conclusion.verdict, self._parameters),
+                *operator_notes(
+                    self._operators, operators, conclusion.verdict, self._parameters, self._explain_missing_operators()
+                ),
                 *(() if self._failure else conclusion.notes),
             ),
         )
 
+    def _explain_missing_operators(self) -> Mapping[str, str]:
+        """Return what launches of each side said of operators that they could not time."""
+        sides = {"control": self._control, "treatment": self._treatment}
+        return {
+            name: note.message
+            for name, side in sides.items()
+            for note in side.measurement(Outcome.OK, None, None).notes
+            if note.code == NO_OPERATORS
+        }
+
     def _begin(self) -> None:
         if self._earlier is None:
             self._warm_up()
-            self._test = self._new_test()
             self._journal.start(self._header())
             self._compare_outputs()
             return
-        self._test = self._new_test()
         self._take_up(self._earlier)
-        self._test.update_overhead(self._lost_launches().seconds)
-        if self._earlier.failed or self._test.verdict() is None:
+        self._update_lost(self._lost_launches())
+        if self._earlier.failed or any(decision.test.verdict() is None for decision in self._decisions):
             self._warm_up()  # a failure may be one of the launches and not of the pairs: it has to show again
             self._compare_outputs()
 
-    def _new_test(self) -> SequentialTest:
-        metric = self._launches.metric
-        return SequentialTest(
-            self._parameters, metric.higher_is_better, exact=is_counted(metric.name or "", metric.unit)
-        )
+    def _undecided(self) -> tuple[MetricDecision, ...]:
+        """Return decisions without pairs on the metrics, as far as they are known."""
+        metrics = (self._launches.metric, *self._launches.further)
+        return tuple(MetricDecision(metric, self._parameters) for metric in metrics)
 
     def _warm_up(self) -> None:
         self._launches.begin()
         self._is_warm = True
+        if not self.pairs:
+            self._choose_metrics()
+
+    def _choose_metrics(self) -> None:
+        """Take up what the first launches have shown of the metrics; those that are not reported are not compared."""
+        further = {metric.name: metric for metric in self._launches.further}
+        main, *others = self._decisions
+        main.begin(self._launches.metric)
+        self._decisions = (main, *(decision for decision in others if decision.metric.name in further))
+        for decision in self._decisions[1:]:
+            decision.begin(further[decision.metric.name])
 
     def _compare_outputs(self) -> None:
         """Compare the outputs of both sides, unless that was done before an interruption."""
@@ -257,11 +278,13 @@ class ComparisonRun:
 
     def _take_up(self, earlier: JournalContents) -> None:
         """Add the stored pairs, as far as the budget goes."""
+        for decision, metric in zip(self._decisions, (self._launches.metric, *self._launches.further), strict=True):
+            decision.begin(metric)
         for pair in earlier.pairs:
-            if self._test.is_budget_spent:
+            if self._decisions[0].test.is_budget_spent:
                 break
-            self._add(pair)
-        added = {pair.index for pair in self._pairs}
+            self._add(pair, earlier.further.get(pair.index, {}))
+        added = {pair.index for pair in self._decisions[0].pairs}
         self._operators.extend(medians for medians in earlier.operators if medians.pair in added)
         if (doubt := earlier.lost.doubt) is not None:
             message = f"before an interruption, {doubt}"
@@ -274,21 +297,23 @@ class ComparisonRun:
             measured = self._launches.measure_pair()
         finally:  # includes what the launch cost after which it is given up
             lost = self._lost_launches()
-            self._test.update_overhead(lost.seconds)
+            self._update_lost(lost)
         if measured.pair is None:
             self._journal.append_discarded(measured.index, lost)
             return
-        self._journal.append_pair(measured.pair, measured.operators, lost)
-        self._add(measured.pair)
+        self._journal.append_pair(measured.pair, measured.operators, lost, measured.further)
+        self._add(measured.pair, measured.further)
         self._operators.extend([measured.operators] if measured.operators is not None else [])
 
-    def _add(self, pair: Pair) -> None:
-        self._pairs.append(pair)
-        self._test.add(pair)
+    def _add(self, pair: Pair, further: Mapping[str, Pair]) -> None:
+        main, *others = self._decisions
+        main.add(pair)
+        for decision in others:
+            decision.add(further[decision.metric.name or ""])
 
-    def _conclusion(self) -> Conclusion:
-        """Return what the pairs show, as far as they speak for all launches."""
-        return withhold_no_change(draw_conclusion(self._test), self._lost_launches().doubt)
+    def _update_lost(self, lost: LostLaunches) -> None:
+        for decision in self._decisions:
+            decision.update_lost(lost.seconds, lost.doubt)
 
     def _lost_launches(self) -> LostLaunches:
         """Return the launches that are part of no pair, including those of an interrupted comparison."""
@@ -310,6 +335,8 @@ class ComparisonRun:
             statistics=statistics_of(higher_is_better=metric.higher_is_better),
             interleave=interleaving.interleave,
             notes=tuple(interleaving.notes),
+            further={further.name or "": further.unit for further in self._launches.further},
+            by_token=tuple(each.name or "" for each in (metric, *self._launches.further) if each.is_by_token),
         )
 
     def _usable(self, contents: JournalContents | None) -> JournalContents | None:
@@ -322,7 +349,7 @@ class ComparisonRun:
         return contents if header.statistics == wanted else None
 
     def _resumed_note(self) -> tuple[Note, ...]:
-        earlier = sum(pair.control_launch is None for pair in self._pairs)
+        earlier = sum(pair.control_launch is None for pair in self._decisions[0].pairs)
         if not earlier:
             return ()
         message = f"{earlier} of {self.pairs} pairs were measured before an interruption: their samples are not kept"
@@ -339,3 +366,13 @@ class ComparisonRun:
         except Exception as error:  # noqa: BLE001 - isolation of one benchmark
             hint = "this is a defect of the harness: please report it with this message"
             self._failure = Failure(Outcome.FAILED, f"the harness itself failed: {type(error).__name__}: {error}", hint)
+
+
+Hypothesis = tuple[ComparisonRun, MetricDecision]
+"""One metric of one comparison: what control of false discoveries counts."""
+
+
+def _further_of(header: Header, subject: ComparisonSubject) -> tuple[ComparedMetric, ...]:
+    """Return the further metrics that an interrupted comparison had, with their units."""
+    benchmark = subject.treatment.benchmark
+    return tuple(ComparedMetric(name, unit, benchmark.direction) for name, unit in header.further.items())

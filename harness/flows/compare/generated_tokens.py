@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.core.benchmark import Benchmark, OutputFile
-from harness.core.errors import BenchmarkFailed
+from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported
 from harness.core.evaluation import OutputComparison, OutputVerdict
 from harness.core.result import Outcome
+from harness.flows.compare.printed_generation import PrintedGeneration
 from harness.running.launcher import Launcher
 from harness.running.placeholder_values import output_path
 
@@ -28,6 +29,8 @@ TAKEN: Final = "its tokens were compared"
 class GeneratedTokens:
     """New tokens of one generation of each side, taken in a launch of its own.
 
+    Of runners that write no file, what they print is compared.
+
     Attributes:
         control: The launcher of the control.
         treatment: That of the treatment.
@@ -38,6 +41,7 @@ class GeneratedTokens:
     treatment: Launcher
     benchmark: Benchmark
     _first: Sequence[int] = ()
+    _printed: PrintedGeneration | None = None
 
     def compare(self) -> OutputComparison:
         """Launch each side once, and compare the tokens.
@@ -46,16 +50,26 @@ class GeneratedTokens:
             BenchmarkFailed: A side generates none.
             DeviceLost: The device went away.
         """
-        self._first = self._take("control", self.control)
-        return compare_tokens(self._first, self._take("treatment", self.treatment))
+        try:
+            self._first = self._take("control", self.control)
+            return compare_tokens(self._first, self._take("treatment", self.treatment))
+        except BenchmarkUnsupported:
+            self._printed = PrintedGeneration(self.control, self.treatment, self._single())
+            return self._printed.compare()
 
     def compare_control(self) -> OutputComparison:
         """Launch the control once more, and compare its tokens with its first ones. Errors as for `compare`."""
+        if self._printed is not None:
+            return self._printed.compare_control()
         return compare_tokens(self._first, self._take("control", self.control))
 
+    def _single(self) -> Benchmark:
+        """Return the benchmark with a single generation in each launch."""
+        single = {"iterations": 1, "min_iterations": 1, "warmup": 0, "arrival": None}
+        return self.benchmark.model_copy(update=single)
+
     def _take(self, side: str, launcher: Launcher) -> Sequence[int]:
-        single = {"output_files": (TOKENS,), "iterations": 1, "min_iterations": 1, "warmup": 0, "arrival": None}
-        launch, _ = launcher.launch(self.benchmark.model_copy(update=single))
+        launch, _ = launcher.launch(self._single().model_copy(update={"output_files": (TOKENS,)}))
         launcher.discard(TAKEN)
         if launch.outcome is not Outcome.OK:
             raise BenchmarkFailed(f"the {side} cannot be launched for its tokens: {launch.reason}")

@@ -12,9 +12,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from pydantic import Field
 
@@ -23,6 +24,9 @@ from harness.core.comparison import Interleave, OperatorMedians, Pair
 from harness.core.evaluation import OutputComparison
 from harness.core.note import Note
 from harness.core.values import Value
+
+_UNLAUNCHED: Final = {"control_launch": None, "treatment_launch": None}
+"""Launches of an interrupted run, whose samples are not kept."""
 
 
 class Header(Value):
@@ -35,6 +39,8 @@ class Header(Value):
         statistics: Names of the figures.
         interleave: What is really interleaved.
         notes: Why that is not what was asked for.
+        further: Units of the further metrics that are compared, by their names.
+        by_token: Names of the metrics whose figures are those of single tokens.
     """
 
     seed: int
@@ -43,6 +49,8 @@ class Header(Value):
     statistics: tuple[str, ...]
     interleave: Interleave = Interleave.LAUNCH
     notes: tuple[Note, ...] = ()
+    further: dict[str, str] = {}
+    by_token: tuple[str, ...] = ()
 
 
 class LostLaunches(Value):
@@ -63,9 +71,11 @@ class _Line(Value, validate_by_name=True):
     """One line: the header (first), a pair with its operators, a discarded index, or how the comparison was reported.
 
     Attributes:
+        further: Figures of the pair in further metrics, by their names.
         discarded: Index of a discarded pair.
         lost: Launches without a pair, up to this line.
         report_place: Where its result is stored.
+        reported_metric: Which of its metrics that result is about.
         failed: Whether its result was a failure, which its pairs alone do not show.
         outputs: Whether both sides compute the same.
     """
@@ -73,9 +83,11 @@ class _Line(Value, validate_by_name=True):
     header: Header | None = None
     pair: Pair | None = None
     operators: OperatorMedians | None = None
+    further: dict[str, Pair] = {}
     discarded: int | None = Field(None, alias="voided")
     lost: LostLaunches = Field(LostLaunches(), alias="losses")
     report_place: str | None = Field(None, alias="told")
+    reported_metric: str = ""
     failed: bool = False
     outputs: OutputComparison | None = None
 
@@ -92,8 +104,9 @@ class JournalContents:
         lost: Launches that are part of no pair.
         next_index: Index of the pair that comes next.
         failed: Whether it was reported as a failure.
-        report_place: Where its result is stored, if it was reported.
+        report_places: Where its results are stored, one of each metric, if all were reported; else none.
         outputs: Whether both sides compute the same; None where that was not compared yet.
+        further: Figures of its pairs in further metrics, by the index of the pair and the name of the metric.
     """
 
     header: Header
@@ -103,8 +116,9 @@ class JournalContents:
     lost: LostLaunches
     next_index: int
     failed: bool
-    report_place: str | None
+    report_places: tuple[str, ...] = ()
     outputs: OutputComparison | None = None
+    further: Mapping[int, Mapping[str, Pair]] = field(default_factory=dict)
 
 
 class Journal:
@@ -157,13 +171,13 @@ class Journal:
         self._started = contents is not None
         return contents
 
-    def report_place(self) -> str | None:
-        """Read where the result of this comparison is stored; None where none was reported. Changes nothing."""
+    def report_places(self) -> tuple[str, ...]:
+        """Read where the results of this comparison are stored, if all were reported. Changes nothing."""
         try:
             contents, _ = self._contents()
         except (OSError, ValueError):
-            return None
-        return contents.report_place if contents is not None else None
+            return ()
+        return contents.report_places if contents is not None else ()
 
     def count_unreported_pairs(self) -> int:
         """Count the pairs, if no result was reported of them. Changes nothing."""
@@ -171,16 +185,22 @@ class Journal:
             contents, _ = self._contents()
         except (OSError, ValueError):
             return 0
-        return len(contents.pairs) if contents is not None and contents.report_place is None else 0
+        return len(contents.pairs) if contents is not None and not contents.report_places else 0
 
     def start(self, header: Header) -> None:
         """Start anew."""
         self._started = True
         self._write("w", _Line(header=header))
 
-    def append_pair(self, pair: Pair, operators: OperatorMedians | None, lost: LostLaunches) -> None:
-        """Append one more pair, with its operator medians."""
-        self._write("a", _Line(pair=pair, operators=operators, lost=lost))
+    def append_pair(
+        self,
+        pair: Pair,
+        operators: OperatorMedians | None,
+        lost: LostLaunches,
+        further: Mapping[str, Pair] | None = None,
+    ) -> None:
+        """Append one more pair, with its operator medians and its figures in further metrics."""
+        self._write("a", _Line(pair=pair, operators=operators, lost=lost, further=dict(further or {})))
 
     def append_discarded(self, index: int, lost: LostLaunches) -> None:
         """Append the index of a discarded pair: its coin is used up."""
@@ -190,9 +210,9 @@ class Journal:
         """Append whether both sides compute the same."""
         self._write("a", _Line(outputs=outputs))
 
-    def record_report(self, place: str) -> None:
-        """Append where the reported result is stored."""
-        self._write("a", _Line(report_place=str(Path(place).absolute())))
+    def record_report(self, place: str, metric: str = "") -> None:
+        """Append where the reported result is stored, and which metric it is about."""
+        self._write("a", _Line(report_place=str(Path(place).absolute()), reported_metric=metric))
 
     def record_failure(self) -> None:
         """Append that the reported result was a failure."""
@@ -248,23 +268,29 @@ def _parse(lines: Sequence[_Line]) -> JournalContents | None:
     header = first.header
     if header is None or any(line.header for line in others):
         raise ValueError("the header is not the first line")
-    unlaunched = {"control_launch": None, "treatment_launch": None}
-    pairs = tuple(line.pair.model_copy(update=unlaunched) for line in others if line.pair is not None)
-    if not all(_is_sound(pair, header) for pair in pairs):
+    paired = [(line.pair, line.further) for line in others if line.pair is not None]
+    if any(further.keys() != header.further.keys() for _, further in paired):
+        raise ValueError("a pair of other metrics")
+    if not all(_is_sound(figures, header) for pair, further in paired for figures in (pair, *further.values())):
         raise ValueError("a pair without sound figures")
+    places = {line.reported_metric: line.report_place for line in others if line.report_place is not None}
     discarded = [line.discarded for line in others if line.discarded is not None]
     measured = [line for line in others if line.pair is not None or line.discarded is not None]
-    used = [pair.index for pair in pairs] + discarded
+    used = [pair.index for pair, _ in paired] + discarded
     return JournalContents(
         header=header,
-        pairs=pairs,
+        pairs=tuple(pair.model_copy(update=_UNLAUNCHED) for pair, _ in paired),
         operators=tuple(line.operators for line in others if line.operators is not None),
         discarded=len(discarded),
         lost=measured[-1].lost if measured else LostLaunches(),
         next_index=max(used, default=-1) + 1,
         failed=any(line.failed for line in others),
-        report_place=next((line.report_place for line in reversed(others) if line.report_place is not None), None),
+        report_places=tuple(places.values()) if len(places) > len(header.further) else (),
         outputs=next((line.outputs for line in reversed(others) if line.outputs is not None), None),
+        further={
+            pair.index: {name: figures.model_copy(update=_UNLAUNCHED) for name, figures in further.items()}
+            for pair, further in paired
+        },
     )
 
 

@@ -67,7 +67,7 @@ def measure_layouts(
             LayoutRunner(side, 0),
             LayoutRunner(side, number),
             parameters,
-            task.metric,
+            task.metrics[:1],
             unequal_options=("all",),
             with_outputs=False,
         )

@@ -17,9 +17,10 @@ from harness.analysis.accuracy.files import compare_files, merge_comparisons
 from harness.core.benchmark import Benchmark
 from harness.core.errors import BenchmarkFailed
 from harness.core.evaluation import OutputComparison, OutputVerdict
-from harness.core.protocols import ExampleRunning
+from harness.core.protocols import ExampleRunning, Framework
 from harness.core.result import Outcome
 from harness.flows.compare.generated_tokens import GeneratedTokens
+from harness.flows.compare.printed_generation import PrintedGeneration
 from harness.running.launcher import Launcher
 from harness.running.placeholder_values import output_folder, output_path
 
@@ -112,10 +113,18 @@ def _choose_source(sides: Sides) -> OutputSource | str:
         return ExampleOutputs(sides.control, sides.treatment, benchmark, framework, sides.tolerance)
     if any(output.is_compared for output in benchmark.output_files):
         return WrittenFiles(sides)
+    if benchmark.generation is not None:
+        return PrintedGeneration(sides.control, sides.treatment, benchmark)
+    return _explain_none(benchmark, framework)
+
+
+def _explain_none(benchmark: Benchmark, framework: Framework) -> str:
+    """Explain why there are no outputs to compare."""
     if benchmark.output_files:
         return "its output files have a converter: they hold figures and no outputs"
-    writes_none = f"the runners of {framework.name} write no outputs"
-    return "the specification names no `output_files`" if benchmark.commands else writes_none
+    if benchmark.commands:
+        return "the specification names no `output_files`"
+    return f"the runners of {framework.name} write no outputs"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
+from harness.analysis.compare.decision import SequentialTest
 from harness.core.comparison import Verdict
 from harness.core.levels import levels_of
 from harness.core.protocols import Board, BoardRow
-from harness.flows.compare.comparison_run import ComparisonRun
+from harness.flows.compare.comparison_run import ComparisonRun, Hypothesis
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
+from harness.flows.compare.metric_decision import MetricDecision
 from harness.presentation.numbers import format_change, format_interval
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT
 
@@ -36,18 +38,21 @@ class ProgressTable:
     """
 
     def __init__(
-        self, runs: Sequence[ComparisonRun], board: Board, discoveries: FalseDiscoveryFilter[ComparisonRun]
+        self, runs: Sequence[ComparisonRun], board: Board, discoveries: FalseDiscoveryFilter[Hypothesis]
     ) -> None:
-        self._numbers = {run: number for number, run in enumerate(runs)}
+        shown = [(run, decision) for run in runs for decision in run.decisions]
+        self._numbers = {hypothesis: number for number, hypothesis in enumerate(shown)}
         self._board = board
         self._filter = discoveries
         self._discoveries = discoveries.final()
-        board.show([progress_row(run, discovered=run in self._discoveries) for run in runs])
+        board.show([progress_row(*hypothesis, discovered=hypothesis in self._discoveries) for hypothesis in shown])
 
     def update(self, run: ComparisonRun) -> None:
-        """Show the row of a comparison after its next step, and those of changes that have become discoveries."""
+        """Show the rows of a comparison after its next step, and those of changes that have become discoveries."""
         self.update_discoveries()
-        self._update(run)
+        for hypothesis in self._numbers:
+            if hypothesis[0] is run:
+                self._update(hypothesis)
 
     def update_discoveries(self) -> None:
         """Show the rows of changes that have become discoveries, on whichever device their support was measured."""
@@ -55,16 +60,17 @@ class ProgressTable:
         if discoveries is self._discoveries:
             return
         changed, self._discoveries = discoveries ^ self._discoveries, discoveries
-        for run in changed & self._numbers.keys():
-            self._update(run)
+        for hypothesis in changed & self._numbers.keys():
+            self._update(hypothesis)
 
-    def _update(self, run: ComparisonRun) -> None:
-        discovered = run in self._discoveries
-        row = partial(progress_row, run, discovered=discovered)
-        self._board.update(self._numbers[run], row, is_decided=is_settled(run, discovered=discovered))
+    def _update(self, hypothesis: Hypothesis) -> None:
+        discovered = hypothesis in self._discoveries
+        row = partial(progress_row, *hypothesis, discovered=discovered)
+        is_decided = is_settled(*hypothesis, discovered=discovered)
+        self._board.update(self._numbers[hypothesis], row, is_decided=is_decided)
 
 
-def progress_row(run: ComparisonRun, *, discovered: bool) -> BoardRow:
+def progress_row(run: ComparisonRun, decision: MetricDecision, *, discovered: bool) -> BoardRow:
     """Return one row: pairs so far, estimated difference with its interval, evidence bar, verdict.
 
     What its own pairs call a change may not survive among many benchmarks: until it is known that it does, it is a
@@ -72,35 +78,43 @@ def progress_row(run: ComparisonRun, *, discovered: bool) -> BoardRow:
 
     The bar consists of a mark and blocks and has no letter or digit, so that a log can leave it out.
     """
-    test = run.test
+    test, title = decision.test, _title(run, decision)
     if run.failure is not None:
         state = run.failure.outcome.words
-        return BoardRow((run.subject.title, str(run.pairs), "", "", "", state), failed=True)
-    own, most = run.verdict, str(test.parameters.max_pairs)
+        return BoardRow((title, str(run.pairs), "", "", "", state), failed=True)
+    if decision not in run.decisions:
+        return BoardRow((title, "", "", "", "", "not reported"), failed=True)
+    own, most = decision.verdict, str(test.parameters.max_pairs)
     suspicion = SUSPECTED.get(own) if own is not None and not discovered else None
     verdict = own if suspicion is None else None
     cells = (
-        run.subject.title,
+        title,
         f"{run.pairs:>{len(most)}}/{most}",
         f"{format_change(test.difference()):>{_DIFFERENCE}}",
         f"{format_interval(*test.interval()):>{_INTERVAL}}",
-        _bar(run),
+        _bar(test),
         suspicion or (verdict.value if verdict else ""),
     )
     return BoardRow(cells, verdict)
 
 
-def is_settled(run: ComparisonRun, *, discovered: bool) -> bool:
+def is_settled(run: ComparisonRun, decision: MetricDecision, *, discovered: bool) -> bool:
     """Return whether its row (`progress_row`) is decided."""
-    if run.failure is not None:
+    if run.failure is not None or decision not in run.decisions:
         return True
-    verdict = run.verdict
+    verdict = decision.verdict
     return verdict is not None and (discovered or not verdict.is_change)
 
 
-def _bar(run: ComparisonRun) -> str:
+def _title(run: ComparisonRun, decision: MetricDecision) -> str:
+    """Return the title of the benchmark, with the metric where it is not the one that the benchmark is about."""
+    is_main = decision is run.decisions[0]
+    return run.subject.title if is_main else f"{run.subject.title}: {decision.metric.short_name}"
+
+
+def _bar(test: SequentialTest) -> str:
     """Draw how far the strongest evidence is on its way to a verdict, behind the mark of that verdict."""
-    parameters, evidence = run.test.parameters, run.test.evidence()
+    parameters, evidence = test.parameters, test.evidence()
     bulk = evidence.not_worse if parameters.gate else min(evidence.not_worse, evidence.not_better)
     equivalence = min(_share(bulk, levels_of(parameters).equivalence), _share(evidence.tail, parameters.beta))
     shares = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -13,23 +14,51 @@ from harness.config.settings import Settings
 from harness.core.comparison import Comparison, Parameters, Verdict
 from harness.core.errors import EnvironmentProblem
 from harness.core.metric import ControlSide, Metric, convert
-from harness.core.note import THROTTLED, Note
+from harness.core.note import CONTENDED, THROTTLED, Note
 from harness.core.result import Launch, Report, Result
 from harness.flows.compare.comparison_run import ComparisonRun
 from harness.flows.compare.journal import Journal
+from harness.flows.compare.metric_decision import MetricDecision
 from harness.flows.measure.jobs import mark_regressed, report_meta
 from harness.running.unequal_sides import file_notes
 from harness.store.canonical_json import load_result
 
 
-def build_report(run: ComparisonRun, settings: Settings, notes: Sequence[Note] = ()) -> Report:
-    """Build the report of a comparison that ended; whether its change survives is not known yet.
+def build_reports(
+    run: ComparisonRun, settings: Settings, notes: Sequence[Note] = ()
+) -> Sequence[tuple[MetricDecision, Report]]:
+    """Build the reports of a comparison that ended, one of each metric; whether changes survive is not known yet.
+
+    The first is about the metric that the benchmark is about, and has all others beside it. Of a comparison that failed
+    it is the only one.
 
     Args:
         run: The comparison.
         settings: What is stored with every result.
         notes: Notes on the two sides.
     """
+    main, *further = run.decisions
+    report = _build_report(run, settings, notes)
+    if not report.result.ok:
+        return [(main, report)]
+    result, names = report.result, {decision.metric.name for decision in further}
+    metrics = tuple(metric for metric in result.metrics if metric.name not in names)
+    separate = [(decision, _of_metric(run, decision, result)) for decision in further]
+    return [(main, report.model_copy(update={"result": result.model_copy(update={"metrics": metrics})})), *separate]
+
+
+def _of_metric(run: ComparisonRun, decision: MetricDecision, result: Result) -> Report:
+    """Return the report of a further metric of a comparison: of the notes only those that speak against it, too."""
+    update = {
+        "uid": str(uuid.uuid4()),
+        "metrics": tuple(metric for metric in result.metrics if metric.name == decision.metric.name),
+        "comparison": run.comparison(decision),
+        "notes": tuple(note for note in result.notes if not note.trust),
+    }
+    return Report(result=result.model_copy(update=update))
+
+
+def _build_report(run: ComparisonRun, settings: Settings, notes: Sequence[Note]) -> Report:
     subject = run.subject
     control_side, treatment_side = run.measurements()
     meta = report_meta(settings)
@@ -38,7 +67,7 @@ def build_report(run: ComparisonRun, settings: Settings, notes: Sequence[Note] =
         for job, side in ((subject.control, control_side), (subject.treatment, treatment_side))
     )
     failure = _failure_of(control, treatment)
-    comparison = run.comparison()
+    comparison = run.comparison(run.decisions[0])
     if failure or not treatment.ok:
         reason = str(failure.get("reason", treatment.reason))
         comparison = comparison.model_copy(update={"verdict": Verdict.UNDECIDED, "reason": reason})
@@ -63,22 +92,23 @@ def build_report(run: ComparisonRun, settings: Settings, notes: Sequence[Note] =
     return Report(result=mark_regressed(result, settings), logs=logs)
 
 
-def load_previous(journal: Journal, parameters: Parameters) -> Result | None:
-    """Load the final result of a comparison; None where it has to be measured, or reported, again.
+def load_previous(journal: Journal, parameters: Parameters) -> tuple[Result, ...]:
+    """Load the final results of a comparison, of each metric; none where it has to be measured, or reported, again.
 
     That is so where it was decided by other parameters, where it is no longer stored, and where its change had not
     survived among those that had been measured: others may support it now.
     """
-    place = journal.report_place()
-    if place is None:
-        return None
     try:
-        result = load_result(Path(place))
+        results = tuple(load_result(Path(place)) for place in journal.report_places())
     except EnvironmentProblem:
-        return None
+        return ()
+    return results if all(_is_final(result, parameters) for result in results) else ()
+
+
+def _is_final(result: Result, parameters: Parameters) -> bool:
     comparison = result.comparison
     final = comparison is not None and not comparison.is_undiscovered and _same_parameters(comparison, parameters)
-    return result if result.ok and final else None
+    return result.ok and final
 
 
 def final_changes_of(results: Iterable[Result]) -> tuple[ProvenChange, ...]:
@@ -143,4 +173,4 @@ def _same_parameters(comparison: Comparison, parameters: Parameters) -> bool:
     return stored == parameters.model_copy(update={"seed": stored.seed, "interleave": stored.interleave})
 
 
-_MODELLED = frozenset({"noisy", "busy", "slowed", "disturbed", "few_samples"})
+_MODELLED = frozenset({CONTENDED, "noisy", "busy", "slowed", "disturbed", "few_samples"})

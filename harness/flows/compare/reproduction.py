@@ -25,7 +25,7 @@ class ComparedSides:
         control: Origin of the control's runner.
         treatment: Origin of the treatment's runner.
         parameters: How it was decided.
-        metric: The metric; None for the latency.
+        metrics: The metrics; none for the latency.
         unequal_options: Names of build options that were meant to differ.
         recipes: Folders of further recipes.
     """
@@ -33,7 +33,7 @@ class ComparedSides:
     control: Side
     treatment: Side
     parameters: Parameters
-    metric: str | None = None
+    metrics: tuple[str, ...] = ()
     unequal_options: tuple[str, ...] = ()
     recipes: tuple[Path, ...] = ()
 
@@ -55,11 +55,11 @@ def reproduce_comparison(
     words = _side_words(sides.control, sides.treatment, settings)
     if words is None or result.benchmark.is_of_dictionary:
         return None
-    metric = [] if sides.metric in {None, LATENCY} else ["--metric", str(sides.metric)]
+    metrics = [] if sides.metrics == (LATENCY,) else [word for name in sides.metrics for word in ("--metric", name)]
     unequal = ["--unequal-options", *sides.unequal_options] if sides.unequal_options else []
     settings = replace(settings, program={}) if "--info" in words else settings
     command = ("harness", "compare", *shared_words(settings, platform), *words, *recipe_words(sides.recipes))
-    return make_reproduction((*command, *metric, *unequal, *parameter_words(sides.parameters)), result)
+    return make_reproduction((*command, *metrics, *unequal, *parameter_words(sides.parameters)), result)
 
 
 def _side_words(control: Side, treatment: Side, settings: Settings) -> Sequence[str] | None:

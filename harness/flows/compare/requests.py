@@ -50,7 +50,8 @@ class CompareRequest:
         builds: Folder of builds; None for the one in the cache.
         self_check: Compare the installed runner with itself.
         parameters: Values of `Parameters` that were given.
-        metric: Metric to compare; None for the latency.
+        metrics: Metrics to compare by the same launches, the one that the benchmarks are about first; none for the
+            latency.
         interleave: How the two sides alternate within a pair.
         resume: Whether to resume an interrupted comparison.
         unequal_options: Names of build options that are meant to differ.
@@ -66,11 +67,17 @@ class CompareRequest:
     builds: Path | None = None
     self_check: bool = False
     parameters: Mapping[str, object] = field(default_factory=dict)
-    metric: str | None = None
+    metrics: tuple[str, ...] = ()
     interleave: Interleave = Interleave.LAUNCH
     resume: bool = False
     unequal_options: tuple[str, ...] = ()
     layouts: int = 0
+
+    def reject_further_metrics(self, reason: str) -> None:
+        """Raise `UsageError` with the reason if more than one metric is asked for."""
+        if len(self.metrics) > 1:
+            names = ", ".join(f"`{name}`" for name in self.metrics)
+            raise UsageError(f"--metric: {reason}, not {names}", hint="name one; `harness compare` takes several")
 
 
 class SameCommit(UsageError):
@@ -157,11 +164,12 @@ def resolve_request(
         control,
         treatment,
         parameters,
-        request.metric,
+        request.metrics,
         resume=request.resume,
         self_check=request.self_check,
         unequal_options=request.unequal_options,
         recipes=request.recipes,
+        with_first_token=True,
     )
 
 

@@ -18,7 +18,7 @@ from harness.core.measurement import Job
 from harness.core.protocols import Display, Framework, Platform, Session
 from harness.core.result import Outcome
 from harness.files.drafts import open_scratch_folder
-from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject
+from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject, Hypothesis
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from harness.flows.compare.progress_rows import HEADER, ProgressTable
 from harness.flows.measure.plan import Failure
@@ -55,7 +55,7 @@ class RoundRobinScheduler:
         parameters: Parameters,
         journals: Path,
         resume: bool,
-        discoveries: FalseDiscoveryFilter[ComparisonRun],
+        discoveries: FalseDiscoveryFilter[Hypothesis],
         report: Callable[[ComparisonRun], None],
         report_failure: Callable[[ComparisonSubject, Failure], None],
         check: Callable[[], None],
@@ -111,9 +111,10 @@ class RoundRobinScheduler:
 
     def _end_finished(self, live: _Live) -> None:
         """End those that want no more pairs, all at once: changes may need each other to be discovered."""
-        tests = {run: run.test for run in live}
+        tests = {(run, decision): decision.test for run in live for decision in run.decisions}
         unfinished = select_unfinished(tests, self._discoveries.final_with(proven_changes(tests)))
-        for run in [run for run in live if run not in unfinished]:
+        wanting = {run for run, _ in unfinished}
+        for run in [run for run in live if run not in wanting]:
             self._end(live, run)
 
     def _end(self, live: _Live, run: ComparisonRun) -> None:

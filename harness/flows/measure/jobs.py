@@ -178,7 +178,7 @@ def mark_regressed(result: Result, settings: Settings) -> Result:
 
 
 def report_failure(
-    benchmark: Benchmark, device: Device, failure: Failure, settings: Settings, *, build: Build | None = None
+    benchmark: Benchmark, device: Device | None, failure: Failure, settings: Settings, *, build: Build | None = None
 ) -> Report:
     """Return the report of a benchmark that could not be measured."""
     result = without_numbers(

@@ -244,7 +244,7 @@ class AlarmReports:
             "--only",
             glob.escape(change.title),
         ]
-        words += ["--metric", self.request.metric] if self.request.metric else []
+        words += [word for name in self.request.metrics for word in ("--metric", name)]
         words += ["--unequal-options", *self.request.unequal_options] if self.request.unequal_options else []
         words += [*recipe_words(self.request.recipes), *option_words(self.settings, self.settings.requested)]
         requested = self.platforms or (self.settings.platform,)

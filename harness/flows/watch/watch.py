@@ -157,6 +157,7 @@ def _refuse(request: CompareRequest, settings: Settings, watching: WatchRequest)
     """Refuse flags that mean nothing to a watcher: a flag is never accepted and then ignored."""
     if isinstance(request.control, Programs) or isinstance(request.treatment, Programs) or request.self_check:
         raise UsageError("a watcher compares commits, and no ready programs", hint="`harness compare` does that")
+    request.reject_further_metrics("a watcher follows one metric")
     if request.layouts:
         raise UsageError("--layouts: a watcher links each commit once", hint="`harness compare --layouts` does that")
     if settings.dry_run:

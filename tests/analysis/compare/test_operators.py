@@ -136,6 +136,14 @@ def test_a_side_without_operators_is_noted_and_not_compared() -> None:
     assert "control" in note.message
 
 
+def test_the_note_says_why_a_side_reported_none() -> None:
+    pairs = [OperatorMedians(pair=0, control={}, treatment={"a": 5.0})]
+    reasons = {"control": "this library was built without its event tracer"}
+    (note,) = operator_notes(pairs, (), Verdict.UNDECIDED, PARAMETERS, reasons)
+    assert "the control reported no operators (this library was built without its event tracer)" in note.message
+    assert "harness profile" in (note.hint or "")
+
+
 def test_medians_below_the_clock_resolution_give_no_evidence() -> None:
     pairs = [OperatorMedians(pair=index, control={"a": 0.0}, treatment={"a": 1.0}) for index in range(30)]
     (operator,) = compare_operators(pairs, PARAMETERS)

@@ -94,6 +94,35 @@ def test_a_coarse_clock_is_explained_with_a_remedy() -> None:
     assert "--margin" in (note.hint or "")
 
 
+@pytest.mark.parametrize("noise", [0.02, 0.1])
+@pytest.mark.parametrize("pairs", [1, 2, 4, 8])
+def test_few_figures_of_a_fine_clock_are_not_said_to_come_in_steps(pairs: int, noise: float) -> None:
+    """16 us in whole ns, beside other programs: eight figures that spread by a tenth lie a percent apart by chance."""
+    chance = random.Random(3)
+    for _ in range(30):
+        test = replay(pairs_of(chance, 16_000.0, 0.0, noise, 1.0)[:pairs], PARAMETERS, higher_is_better=False)
+        conclusion = draw_conclusion(test)
+        assert "coarse" not in {note.code for note in conclusion.notes}
+        assert "steps" not in conclusion.reason
+
+
+@pytest.mark.parametrize(
+    ("base", "noise", "step"), [(90.0, 0.05, TEN_NS), (20.0, 0.004, 1.0), (1000.0, 0.02, 41.67), (90.0, 0.0, TEN_NS)]
+)
+def test_four_pairs_of_a_coarse_clock_show_its_steps(base: float, noise: float, step: float) -> None:
+    chance = random.Random(3)
+    for _ in range(10):
+        test = replay(pairs_of(chance, base, 0.0, noise, step)[:4], PARAMETERS, higher_is_better=False)
+        assert "coarse" in {note.code for note in draw_conclusion(test).notes}
+
+
+def test_steps_larger_than_the_figures_are_not_called_constant() -> None:
+    resolution = Resolution()
+    for figure in (1.0, 1.0, 3.0, 3.0):
+        resolution.add(figure)
+    assert "steps as large as themselves" in (resolution.explain_coarseness(PARAMETERS) or "")
+
+
 def test_constant_figures_hide_a_change_within_their_step() -> None:
     conclusion = draw_conclusion(
         replay(pairs_of(random.Random(1), 90.0, 0.02, 0.001, TEN_NS), PARAMETERS, higher_is_better=False)

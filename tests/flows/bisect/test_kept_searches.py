@@ -66,7 +66,7 @@ def test_measurements_differ_by_metric_definition_and_device(tmp_path: Path) -> 
     assert plain == key(10, CompareRequest())
     other_keys = [
         key(20, CompareRequest()),
-        key(10, CompareRequest(metric="NET peak_memory")),
+        key(10, CompareRequest(metrics=("NET peak_memory",))),
         key(10, CompareRequest(), "phone"),
     ]
     assert len({plain, *other_keys}) == 4

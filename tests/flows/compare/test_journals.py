@@ -53,19 +53,19 @@ def test_a_journal_is_read_back_completely(tmp_path: Path) -> None:
     assert contents is not None
     assert contents.header == HEADER
     assert contents.pairs == unlaunched(PAIRS)
-    assert (contents.discarded, contents.next_index, contents.failed, contents.report_place) == (
+    assert (contents.discarded, contents.next_index, contents.failed, contents.report_places) == (
         1,
         5,
         False,
-        "/results/1",
+        ("/results/1",),
     )
     assert contents.lost == LOST
-    assert journal(tmp_path).report_place() == "/results/1"
+    assert journal(tmp_path).report_places() == ("/results/1",)
 
 
 def test_a_missing_journal_has_no_contents(tmp_path: Path) -> None:
     assert journal(tmp_path).read() is None
-    assert journal(tmp_path).report_place() is None
+    assert journal(tmp_path).report_places() == ()
 
 
 def test_a_failure_is_stored(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_damaged_journal_is_set_aside_with_a_note(tmp_path: Path, damage: obje
     assert callable(damage)
     broken = damage(file.read_bytes())
     file.write_bytes(broken)
-    assert journal(tmp_path).report_place() is None
+    assert journal(tmp_path).report_places() == ()
     reading = journal(tmp_path)
     assert reading.read() is None
     (note,) = reading.notes

@@ -8,15 +8,17 @@ from typing import cast
 
 import pytest
 
-from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.discovery import ProvenChange
 from harness.core.comparison import Parameters, Verdict
+from harness.core.metric import FIRST_TOKEN, LATENCY
 from harness.core.protocols import BoardRow
 from harness.core.result import Outcome, Report
-from harness.flows.compare.comparison_run import ComparisonRun
+from harness.flows.compare.comparison_run import ComparisonRun, Hypothesis
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
+from harness.flows.compare.metric_decision import MetricDecision
 from harness.flows.compare.progress_rows import HEADER, SUSPECTED, ProgressTable, progress_row
 from harness.flows.measure.plan import Failure
+from harness.running.compared_metric import ComparedMetric
 from tests.presentation.comparison_samples import PARAMETERS, compared, made_pairs
 
 
@@ -29,17 +31,13 @@ class _Subject:
 class _Run:
     """Stub of a run with the attributes that a row uses."""
 
-    test: SequentialTest
+    decisions: Sequence[MetricDecision]
     failure: Failure | None = None
     subject: _Subject = _Subject()
 
     @property
     def pairs(self) -> int:
-        return self.test.pairs
-
-    @property
-    def verdict(self) -> Verdict | None:
-        return self.test.verdict()
+        return self.decisions[0].test.pairs
 
 
 class _CountingBoard:
@@ -56,11 +54,15 @@ class _CountingBoard:
         self.replaced.append((number, row().cells[-1]))
 
 
-def _tested(change: float, count: int, parameters: Parameters = PARAMETERS) -> SequentialTest:
-    test = SequentialTest(parameters, higher_is_better=False)
+def _decided(change: float, count: int, parameters: Parameters = PARAMETERS, metric: str = LATENCY) -> MetricDecision:
+    decision = MetricDecision(ComparedMetric(metric, "us"), parameters)
     for pair in made_pairs(change, count):
-        test.add(pair)
-    return test
+        decision.add(pair)
+    return decision
+
+
+def _run(*decisions: MetricDecision, failure: Failure | None = None) -> ComparisonRun:
+    return cast("ComparisonRun", _Run(decisions, failure))
 
 
 def _row(
@@ -71,9 +73,9 @@ def _row(
     outcome: Outcome | None = None,
     discovered: bool = True,
 ) -> list[str]:
-    test = _tested(change, count, parameters)
+    decision = _decided(change, count, parameters)
     failure = None if outcome is None else Failure(outcome, "why")
-    row = progress_row(cast("ComparisonRun", _Run(test, failure)), discovered=discovered)
+    row = progress_row(_run(decision, failure=failure), decision, discovered=discovered)
     assert len(row.cells) == len(HEADER)
     assert row.is_decided is (row.cells[-1] not in {"", *SUSPECTED.values()})
     return [cell.strip() for cell in row.cells]
@@ -109,8 +111,8 @@ def test_the_bar_fills_towards_the_likely_verdict(change: float, mark: str, verd
 
 
 def test_a_pair_replaces_the_row_of_its_benchmark_and_those_that_became_discoveries() -> None:
-    runs = [cast("ComparisonRun", _Run(_tested(*((0.03, 8) if number < 2 else (0.0, 3))))) for number in range(20)]
-    discoveries: FalseDiscoveryFilter[ComparisonRun] = FalseDiscoveryFilter(20, 0.05, lambda *_: None)
+    runs = [_run(_decided(*((0.03, 8) if number < 2 else (0.0, 3)))) for number in range(20)]
+    discoveries: FalseDiscoveryFilter[Hypothesis] = FalseDiscoveryFilter(20, 0.05, lambda *_: None)
     board = _CountingBoard()
     table = ProgressTable(runs, board, discoveries)
     assert board.replaced[:3] == [(0, "worse?"), (1, "worse?"), (2, "")]
@@ -119,9 +121,24 @@ def test_a_pair_replaces_the_row_of_its_benchmark_and_those_that_became_discover
     assert board.replaced == [(7, "")]
     report = Report(result=compared("a", made_pairs(0.03, 8), discovered=False))
     for run in runs[:2]:
-        discoveries.add(run, ProvenChange(Verdict.REGRESSION, 300.0), report)
+        discoveries.add((run, run.decisions[0]), ProvenChange(Verdict.REGRESSION, 300.0), report)
     table.update(runs[5])
     assert sorted(board.replaced[1:]) == [(0, "regression"), (1, "regression"), (5, "")]
+
+
+def test_each_metric_of_a_benchmark_has_a_row() -> None:
+    rate, first = _decided(0.03, 20), _decided(0.0, 20, metric=FIRST_TOKEN)
+    run, board = _run(rate, first), _CountingBoard()
+    table = ProgressTable([run], board, FalseDiscoveryFilter(2, 0.05, lambda *_: None))
+    table.update(run)
+    assert board.replaced == [(0, "worse?"), (1, "no change")] * 2
+    assert progress_row(run, first, discovered=False).cells[0] == "m/a: time to first token"
+
+
+def test_a_metric_that_is_not_reported_is_not_compared() -> None:
+    rate, first = _decided(0.0, 0), _decided(0.0, 0, metric=FIRST_TOKEN)
+    row = progress_row(_run(rate), first, discovered=False)
+    assert (row.cells[-1], row.is_decided) == ("not reported", True)
 
 
 def test_a_gate_never_shows_an_improvement() -> None:
