@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
+from harness.analysis.contention import Loss, describe_contention
 from harness.analysis.level_changes import MARGIN, find_levels
-from harness.analysis.throttling import cost_sign, describe_device, judge_levels
+from harness.analysis.throttling import Throttling, cost_sign, describe_heat, judge_levels
 from harness.core.long_run import EARLY_S, MOST_WINDOWS, LongRun, StableLevel, Window
 from harness.core.metric import START_TIME, Direction, Metric, convert
-from harness.core.note import Note
+from harness.core.note import CONTENDED, Note
 from harness.core.order_statistics import median, quantile
 from harness.core.result import Launch
 from harness.core.scenario import SUSTAINED
@@ -35,12 +36,14 @@ _FEWEST_IN_WINDOW: Final = 5
 """Samples that a window has on average at least, so that its percentiles mean something."""
 
 
-def analyse_long_run(metrics: Sequence[Metric]) -> LongRun | None:
+def analyse_long_run(metrics: Sequence[Metric], launches: Sequence[Launch] = (), cores: int = 0) -> LongRun | None:
     """Return the figure of a long run over time; None where a result has none, or not when its executions began.
 
     Args:
         metrics: Metrics of a result. Of those of a long run it is about the decode rate of generations, else the
             latency, else the first time or rate of each execution.
+        launches: Launches of the result, with the state of the device before and after each.
+        cores: CPUs of the device, for states that do not name the number.
     """
     by_name = {metric.metric: metric for metric in metrics if metric.type == SUSTAINED and metric.samples}
     starts = by_name.pop(START_TIME, None)
@@ -51,7 +54,7 @@ def analyse_long_run(metrics: Sequence[Metric]) -> LongRun | None:
     times = [factor * start for start in starts.samples]
     if any(later < earlier for earlier, later in pairwise(times)) or min(figure.samples) <= 0:
         return None
-    return _analyse(figure, times)
+    return _analyse(figure, times, metrics, [launch for launch in launches if launch.index in figure.launches], cores)
 
 
 def derive_metrics(run: LongRun) -> Iterator[Metric]:
@@ -60,7 +63,7 @@ def derive_metrics(run: LongRun) -> Iterator[Metric]:
     figures = (
         (f"{name}_at_{EARLY_S:g}s", run.unit, run.direction, run.early),
         (f"steady_{name}", run.unit, run.direction, run.steady),
-        (TIME_TO_THROTTLING, "s", Direction.HIGHER, run.throttled_after_s),
+        (TIME_TO_THROTTLING, "s", Direction.HIGHER, None if run.contention else run.throttled_after_s),
     )
     for metric, unit, direction, value in figures:
         if value is not None:
@@ -75,7 +78,7 @@ def derive_metrics(run: LongRun) -> Iterator[Metric]:
 
 
 def note_long_run(run: LongRun, launches: Sequence[Launch]) -> Iterator[Note]:
-    """Note a device that throttled in its long run: that is what the run is for, and no doubt.
+    """Note a device that throttled in its long run: that is what the run is for, and no doubt of other figures.
 
     Args:
         run: The run.
@@ -85,10 +88,20 @@ def note_long_run(run: LongRun, launches: Sequence[Launch]) -> Iterator[Note]:
         return
     word = "higher" if run.change > 0 else "lower"
     end = "; it recovered later" if run.recovered else ""
+    change = (
+        f"{run.metric} became {abs(run.change):.0%} {word} after {run.throttled_after_s:.3g} s of {run.end_s:.3g} s"
+    )
+    if run.contention:
+        yield Note(
+            code=CONTENDED,
+            message=f"{run.contention} while {change}{end}: not taken for heat, and its levels are not those of this "
+            "device",
+            hint="measure the long run again on a machine that does nothing else",
+        )
+        return
     yield Note(
         code="throttles",
-        message=f"{run.metric} became {abs(run.change):.0%} {word} after {run.throttled_after_s:.3g} s of "
-        f"{run.end_s:.3g} s{end}: in steady use the device is not as fast as at first{describe_device(launches)}",
+        message=f"{change}{end}: in steady use the device is not as fast as at first{describe_heat(launches)}",
     )
 
 
@@ -97,7 +110,9 @@ def _choose(by_name: Mapping[str, Metric], executions: int) -> Metric | None:
     return next((timed[name] for name in (*_FIGURES, *timed) if name in timed), None)
 
 
-def _analyse(figure: Metric, times: Sequence[float]) -> LongRun:
+def _analyse(
+    figure: Metric, times: Sequence[float], metrics: Sequence[Metric], launches: Sequence[Launch], cores: int
+) -> LongRun:
     sign, values = cost_sign(figure), figure.samples
     levels = find_levels([sign * math.log(value) for value in values], MARGIN)
     throttling = judge_levels(levels, sign, MARGIN)
@@ -118,12 +133,22 @@ def _analyse(figure: Metric, times: Sequence[float]) -> LongRun:
         throttled_after_s=times[throttling.place] if throttling is not None else None,
         change=throttling.change if throttling is not None else None,
         recovered=throttling is not None and throttling.recovered,
+        contention=_find_contention(throttling, figure, metrics, launches, cores) if throttling is not None else "",
         levels=tuple(
             StableLevel(start_s=times[level.start], end_s=end, value=median(values[level.start : level.end]))
             for level, end in zip(levels, ends, strict=True)
         ),
         windows=tuple(_divide(times, values)),
     )
+
+
+def _find_contention(
+    throttling: Throttling, figure: Metric, metrics: Sequence[Metric], launches: Sequence[Launch], cores: int
+) -> str:
+    """Return what others took, where that and not heat explains a loss; else an empty text."""
+    place, count = throttling.place, throttling.count
+    loss = Loss(range(place), range(place, count), frozenset(figure.launches), 1 - place / count)
+    return "" if describe_heat(launches) else describe_contention(loss, figure, metrics, launches, cores)
 
 
 def _find_early(times: Sequence[float], values: Sequence[float]) -> float | None:

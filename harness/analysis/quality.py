@@ -50,8 +50,8 @@ def assess_quality(
         threads: Threads that were asked for, for programs that do not report how many they used.
 
     Returns:
-        Notes `impossible`, `few_samples`, `noisy`, `warming_up`, `slowing_down`, `throttled`, `frequency`, `hot`,
-        `slept`, `low_power`, `brightness`, `busy` and `spoilt_by_heat`.
+        Notes `impossible`, `few_samples`, `noisy`, `warming_up`, `slowing_down`, `throttled`, `contended`, `frequency`,
+        `hot`, `slept`, `low_power`, `brightness`, `busy` and `spoilt_by_heat`.
     """
     main = main_metric(metrics)
     if main is None or not main.is_timed:
@@ -59,8 +59,8 @@ def assess_quality(
     sample_notes = (*_impossible(main), *_few_samples(main), *_noisy(main), *_trending(main))
     counting = [launch for launch in launches if launch.discarded is None]
     device_notes = assess_device(counting, cores, _threads_by_load(metrics, threads))
-    throttling = tuple(note_throttling(main, counting, busy=any(note.code == "busy" for note in device_notes)))
-    if throttling:  # it tells what the device says of heat
+    throttling = tuple(note_throttling(main, counting, metrics, cores))
+    if any(note.code == THROTTLED for note in throttling):  # it tells what the device says of heat
         device_notes = tuple(note for note in device_notes if note.code != THROTTLED)
     return (*throttling, *sample_notes, *device_notes, *note_discarded_for_heat(launches))
 

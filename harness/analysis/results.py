@@ -66,7 +66,7 @@ def build_result(
     tail = ("p99",) if job.benchmark.arrival is not None else ()
     metrics, collected = collect(measurement.reported, (*job.benchmark.statistics, *tail), job.benchmark.direction)
     metrics = _with_intervals(metrics, _count_looks(job.benchmark, measurement.launches))
-    long_run = analyse_long_run(metrics)
+    long_run = analyse_long_run(metrics, measurement.launches, device.cores)
     late, deadline_notes = assess_deadline(metrics, job.benchmark.arrival)
     metrics = (*metrics, *(derive_metrics(long_run) if long_run is not None else ()), *late, *measurement.computed)
     fidelity = _fidelity_metrics(measurement.evaluation)

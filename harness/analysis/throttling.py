@@ -5,8 +5,9 @@ No median of such samples is *the* figure: it tells how much of the measurement 
 the samples within launches. A series that returns to its best level within a quarter of its length was disturbed by
 something else. So was one of times that are less than two seconds together: no device becomes hot so soon.
 
-A neighbour that takes a core for a minute looks the same. The figure is as untrue then, and the note says where other
-programs were seen.
+A neighbour that takes a core for a minute looks the same. The figure is as untrue then, but it is not called throttled:
+where the machine shows contention (`harness.analysis.contention`), and the device tells nothing of heat, that is what
+the note says.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from harness.analysis.contention import Loss, describe_contention
 from harness.analysis.device_quality import FREQUENCY_LIMIT, HOT_C, frequency_drop
 from harness.analysis.level_changes import FEWEST, Level, find_levels
 from harness.core.metric import Direction, Metric, convert
-from harness.core.note import THROTTLED, Note
+from harness.core.note import CONTENDED, THROTTLED, Note
 from harness.core.order_statistics import median
 from harness.core.result import Launch
 
@@ -113,28 +115,45 @@ def judge_levels(levels: Sequence[Level], sign: int, margin: float) -> Throttlin
     )
 
 
-def note_throttling(metric: Metric, launches: Sequence[Launch] = (), *, busy: bool = False) -> Iterator[Note]:
-    """Note where the samples of a metric fall as those of a device that throttles.
+def note_throttling(
+    metric: Metric, launches: Sequence[Launch] = (), metrics: Sequence[Metric] = (), cores: int = 0
+) -> Iterator[Note]:
+    """Note where the samples of a metric fall as those of a device that throttles, or beside other programs.
 
     Args:
         metric: A time or rate.
-        launches: Launches that count, with the state of the device before and after each: it may agree.
-        busy: Whether other programs were seen to use the device meanwhile.
+        launches: Launches that count, with the state of the device before and after each, which tells causes.
+        metrics: All metrics of the result: CPU times tell causes too.
+        cores: CPUs of the device, for states that do not name the number.
     """
     if not metric.samples or min(metric.samples) <= 0:
         return
     by_launch = _split(metric)
-    throttling = _find_between(metric, by_launch)
-    words = "launches"
-    if throttling is None:
-        throttling = _find_within(metric, by_launch)
+    throttling, words = _find_between(metric, by_launch), "launches"
+    if throttling is not None:
+        loss = _locate_between(throttling, metric, by_launch)
+    else:
+        within = _find_within(metric, by_launch)
+        if within is None:
+            return
+        index, throttling = within
         words = "samples" if len(by_launch) == 1 else "samples of a launch"
-    if throttling is None:
+        loss = _locate_within(throttling, metric, index)
+    contention = describe_contention(loss, metric, metrics, launches, cores)
+    heat = describe_heat(launches)
+    change = f"{metric.name} {_describe(throttling, words)}"
+    if contention and not heat:
+        yield Note(
+            code=CONTENDED,
+            message=f"{contention} while {change}: not taken for heat{_list_samples(metric)}",
+            hint="no median of these samples is the figure of this device: measure on a machine that does nothing else",
+            trust=False,
+        )
         return
+    beside = f"; {contention}" if contention else ""
     yield Note(
         code=THROTTLED,
-        message=f"{metric.name} {_describe(throttling, words)}{' or beside other programs' if busy else ''}"
-        f"{_list_samples(metric)}{describe_device(launches)}",
+        message=f"{change}, as on a device that throttles{_list_samples(metric)}{heat}{beside}",
         hint="no median of these samples is the figure of this device: let it cool down (`cooldown`) and measure "
         "again, or ask for `sustained` to know what remains when it is hot",
         trust=False,
@@ -154,8 +173,20 @@ def _find_between(metric: Metric, by_launch: Mapping[int, Sequence[float]]) -> T
     return find_throttling([median(samples) for samples in by_launch.values()], cost_sign(metric))
 
 
-def _find_within(metric: Metric, by_launch: Mapping[int, Sequence[float]]) -> Throttling | None:
-    """Return the loss within most launches, or within one after which all launches stay worse."""
+def _locate_between(throttling: Throttling, metric: Metric, by_launch: Mapping[int, Sequence[float]]) -> Loss:
+    worse = frozenset(tuple(by_launch)[throttling.place :])
+    first = next(place for place, launch in enumerate(metric.launches) if launch in worse)
+    return Loss(range(first), range(first, len(metric.samples)), worse, share=1.0)
+
+
+def _locate_within(throttling: Throttling, metric: Metric, index: int) -> Loss:
+    start = metric.launches.index(index)
+    place, end = start + throttling.place, start + throttling.count
+    return Loss(range(start, place), range(place, end), frozenset((index,)), 1 - throttling.place / throttling.count)
+
+
+def _find_within(metric: Metric, by_launch: Mapping[int, Sequence[float]]) -> tuple[int, Throttling] | None:
+    """Return the loss within most launches, or within one after which all launches stay worse, and its launch."""
     sign = cost_sign(metric)
     fewest = FEWEST if len(by_launch) == 1 else _FEWEST_IN_LAUNCH
     losses = {
@@ -170,7 +201,7 @@ def _find_within(metric: Metric, by_launch: Mapping[int, Sequence[float]]) -> Th
     first, loss = next(iter(losses.items()))
     later = [median(samples) for index, samples in by_launch.items() if index > first]
     stays = all(sign * math.log(value / loss.before) >= MARGIN for value in later)
-    return loss if 2 * len(losses) > len(by_launch) or (stays and not loss.recovered) else None
+    return (first, loss) if 2 * len(losses) > len(by_launch) or (stays and not loss.recovered) else None
 
 
 def _is_too_short(unit: str, samples: Sequence[float]) -> bool:
@@ -185,7 +216,7 @@ def _describe(throttling: Throttling, words: str) -> str:
     steps = f" in {throttling.steps} steps" if throttling.steps > 1 else ""
     return (
         f"became {abs(throttling.change):.0%} {direction}{steps} after {throttling.place} of {throttling.count} "
-        f"{words} and {end}, as on a device that throttles"
+        f"{words} and {end}"
     )
 
 
@@ -197,7 +228,7 @@ def _list_samples(metric: Metric) -> str:
     return f" ({f'{listed} {metric.unit}'.rstrip()})"
 
 
-def describe_device(launches: Sequence[Launch]) -> str:
+def describe_heat(launches: Sequence[Launch]) -> str:
     """Say what the device itself tells of heat, after a semicolon; empty where it tells nothing."""
     evidence = []
     throttled = sum(launch.throttled for launch in launches)
