@@ -1,0 +1,110 @@
+"""Command of the lab."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from harness import display
+from harness.config import arguments, flags
+from harness.config.flags import Words
+from harness.core.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from harness.config.flags import InspectFlags as LabFlags
+else:  # cyclopts reads it from the signatures below: with a field for each option
+    LabFlags = flags.inspect_flags(arguments.installed_options(), "cache_dir")
+
+_NO_LAB_FLAGS = LabFlags()
+_OF_ACTION = {
+    "serve": frozenset({"host", "port"}),
+    "join": frozenset({"platforms", "devices", "as_class"}),
+    "status": frozenset({"json"}),
+    "certificate": frozenset(),
+}
+
+
+_NO_ADDRESS = {
+    "serve": ("a lab listens at --host and --port", "harness lab serve --port 8786"),
+    "join": ("join which lab?", "harness lab join ADDRESS"),
+    "status": ("show which lab?", "harness lab status ADDRESS"),
+    "certificate": ("the certificate of which host?", "harness lab certificate HOST --certificates FOLDER"),
+}
+"""What is wrong with the address of an action, and the remedy."""
+
+
+def lab(
+    action: Literal["serve", "join", "status", "certificate"],
+    address: str | None = None,
+    /,
+    *,
+    host: Annotated[str | None, Parameter(metavar="ADDRESS", show_default=False)] = None,
+    port: Annotated[int | None, Parameter(metavar="NUMBER", show_default=False)] = None,
+    platforms: Annotated[Words, Parameter(metavar="NAME...", negative="")] = None,
+    devices: Annotated[Words, Parameter(metavar="DEVICE...", negative="")] = None,
+    as_class: Annotated[str | None, Parameter(metavar="CLASS", show_default=False)] = None,
+    certificates: Annotated[Path | None, Parameter(metavar="FOLDER", show_default=False)] = None,
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    lab_flags: LabFlags = _NO_LAB_FLAGS,
+) -> int:
+    """`harness lab`.
+
+    Args:
+        action: What to do: serve jobs (`serve`), join devices of this host (`join`), show the lab (`status`), or make
+            the certificate of a host (`certificate`), and the authority of the lab with the first.
+        address: Address of the lab, to join or to show: `lab`, `lab:8786`; of `certificate` the name of the host.
+        host: Of `serve`: address to listen at (default: 127.0.0.1). Beyond this machine there must be certificates.
+        port: Of `serve`: port to listen at (default: 8786); 0 takes any that is free.
+        platforms: Of `join`: platforms whose devices join (default: android ios). `host` is this machine itself.
+        devices: Of `join`: the only devices to join, by name or identity.
+        as_class: Of `join`: class of these devices (default: the product or processor of each).
+        certificates: Folder of this machine's certificates; of `certificate` that of the authority.
+        json: Of `status`: show it as JSON.
+        lab_flags: Where the files of jobs are kept.
+    """
+    given = {"host": host, "port": port, "platforms": platforms, "devices": devices, "as_class": as_class, "json": json}
+    named = [name for name, value in given.items() if value is not None and value is not False]
+    for name in [name for name in named if name not in _OF_ACTION[action]]:
+        raise UsageError(f"--{name.replace('_', '-')} beside {action}", hint=f"harness lab {action} --help")
+    if (address is None) is (action != "serve"):
+        message, hint = _NO_ADDRESS[action]
+        raise UsageError(message, hint=hint)
+    if action == "certificate":
+        return _make_certificate(str(address), certificates)
+    from harness.lab.configuration import PORT, load_security
+
+    settings = arguments.resolve_settings(lab_flags)
+    security = load_security(certificates)
+    console = display.open_console()
+
+    def say(text: str) -> None:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    if action == "serve":
+        from harness.lab.scheduler import serve
+
+        return serve(host or "127.0.0.1", PORT if port is None else port, security, say)
+    if action == "join":
+        from harness.lab.hosts import Host
+
+        names, only = platforms or ("android", "ios"), devices or ()
+        return Host(address or "", names, only, as_class or "", settings, security, say).join()
+    from harness.lab.engine import connect
+    from harness.lab.status import show_status
+
+    with connect(address or "", security) as engine:
+        return show_status(engine, console, as_json=json)
+
+
+def _make_certificate(host: str, folder: Path | None) -> int:
+    if folder is None:
+        raise UsageError("the folder of the authority?", hint=f"harness lab certificate {host} --certificates FOLDER")
+    from harness.lab.certificates import make_certificate
+
+    own = make_certificate(host, folder)
+    lines = (f"copy {own} to {host}, and name it there by --certificates (or --lab-certificates)",)
+    for line in (*lines, f"whoever has it can execute programs on every host of the lab; {folder} makes more of them"):
+        display.open_console().print(line, markup=False, highlight=False, soft_wrap=True)
+    return ExitCode.OK

@@ -1,0 +1,17 @@
+"""The lab: many hosts and devices, on `dask.distributed`.
+
+Scheduling, heart beats, retries, transport and encryption are that library's. What is ours:
+
+jobs            values that travel: what to measure, where, with which files
+configuration   settings of the library that suit devices, and the check that it is installed
+certificates    an authority of our own, and the certificates of hosts
+tasks           functions that run in the process of a device
+scheduler       `harness lab serve`
+hosts           `harness lab join`: a process for each device of a host
+engine          the seam: devices, files, submit, cancel, progress
+measuring       `--lab`: the flow of `harness run` with jobs in place of devices
+status          `harness lab status`
+
+A process of a device *is* the lease of it: it does one job at a time. The lock of the machine is the second safety
+belt.
+"""

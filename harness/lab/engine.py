@@ -1,0 +1,210 @@
+"""Connection of a client to a lab: devices, files, submit, cancel, progress. All else is `dask.distributed`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.core.errors import DeviceLost, EnvironmentProblem
+from harness.lab import tasks
+from harness.lab.configuration import configure, require_packages, scheduler_address
+from harness.lab.jobs import Job, JobReport, LabFile, Place
+
+if TYPE_CHECKING:
+    from distributed import Client, Future, Security
+
+_CONNECT_S = 15.0
+_ROUND_TRIP_S = 30.0
+
+OnProgress = Callable[[str, str, str], None]
+"""Called with the name of a device, `say` or `warn`, and a line. From any thread."""
+
+
+@dataclass(eq=False, slots=True)
+class LabTask:
+    """Job that was submitted.
+
+    Attributes:
+        job: The job.
+        resource: What the process needs that may do it (`harness.lab.jobs.class_resource`).
+        future: Its future.
+        attempts: How often it was submitted.
+    """
+
+    job: Job
+    resource: str
+    future: Future
+    attempts: int = 1
+
+
+class _Unanswered(Exception):
+    """A call in the process of a device that brought no answer, and why."""
+
+
+class Engine:
+    """Client of a lab. Made by `connect`.
+
+    Args:
+        client: Client of the library.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def places(self) -> Sequence[Place]:
+        """Return the devices whose processes answer, by name."""
+        answers = self._client.run(tasks.describe_place, on_error="ignore")
+        texts = (answer for answer in answers.values() if isinstance(answer, str))
+        return sorted(map(Place.model_validate_json, texts), key=lambda place: (place.device_class, place.device.name))
+
+    def list_tasks(self) -> Sequence[tuple[str, str, str]]:
+        """Return name, state and address of the process of each job that the lab knows."""
+        return [tuple(task) for task in self._client.run_on_scheduler(tasks.list_tasks)]
+
+    def send_files(self, files: Mapping[Path, LabFile], places: Collection[Place]) -> Sequence[str]:
+        """Send files to each host that lacks them, once: devices that share a cache share its files.
+
+        Args:
+            files: Files of this machine.
+            places: Devices that need them.
+
+        Returns:
+            What went wrong, in sentences: a host that cannot keep a file leaves the jobs to others.
+
+        Raises:
+            EnvironmentProblem: A file cannot be read.
+        """
+        by_digest = {file.sha256: path for path, file in files.items()}
+        problems = []
+        for place in places if by_digest else ():
+            try:
+                for digest in self._call(place.address, tasks.missing_files, tuple(by_digest)):
+                    self._call(place.address, tasks.store_file, digest, _read(by_digest[digest]))
+            except _Unanswered as error:
+                problems.append(f"{place.device.name} does not get the files: {error}")
+        return problems
+
+    def submit(self, job: Job, resource: str, *, attempts: int = 1) -> LabTask:
+        """Submit a job to the processes that have a resource."""
+        future = self._client.submit(
+            tasks.run_job,
+            job.model_dump_json(),
+            key=f"{job.benchmark.title} {job.id}",
+            resources={resource: 1},
+            pure=False,
+        )
+        return LabTask(job, resource, future, attempts)
+
+    def finished(self, pending: Collection[LabTask], timeout_s: float) -> Sequence[LabTask]:
+        """Wait for the next jobs to finish, and return them; none where that takes longer."""
+        from distributed import wait  # noqa: PLC0415 - an extra
+
+        with contextlib.suppress(TimeoutError):
+            wait([task.future for task in pending], timeout=timeout_s, return_when="FIRST_COMPLETED")
+        return [task for task in pending if task.future.done()]
+
+    def result(self, task: LabTask) -> JobReport:
+        """Return the answer to a job that finished, and forget the job: a lab computes again what is remembered.
+
+        Raises:
+            DeviceLost: Processes ended one after the other while they did it.
+            EnvironmentProblem: The lab could not do it.
+        """
+        from distributed import KilledWorker  # noqa: PLC0415 - an extra
+
+        try:
+            return JobReport.model_validate_json(task.future.result(timeout=_ROUND_TRIP_S))
+        except KilledWorker as error:
+            raise DeviceLost(
+                "the processes of several devices ended while they measured it",
+                hint="`harness lab status` shows which are left",
+            ) from error
+        except Exception as error:  # whatever the process of a device raised
+            raise EnvironmentProblem(f"the lab could not do it: {type(error).__name__}: {error}") from error
+        finally:
+            task.future.release()
+
+    def cancel(self, pending: Collection[LabTask]) -> None:
+        """Cancel jobs: those that have not begun are forgotten, and the processes of the others start anew."""
+        if not pending:
+            return
+        keys = {task.future.key for task in pending}
+        busy = [address for key, _, address in self.list_tasks() if key in keys and address]
+        self._client.cancel([task.future for task in pending], force=True)
+        if busy:
+            self._client.restart_workers(busy, timeout=_ROUND_TRIP_S, raise_for_error=False)
+
+    @contextlib.contextmanager
+    def progress(self, jobs: Collection[str], show: OnProgress) -> Iterator[None]:
+        """Show what jobs, by their ids, say while they run."""
+
+        def receive(event: tuple[float, Any]) -> None:
+            _, message = event
+            if isinstance(message, Mapping) and message.get("job") in jobs:
+                show(str(message["device"]), str(message["kind"]), str(message["text"]))
+
+        self._client.subscribe_topic(tasks.TOPIC, receive)
+        try:
+            yield
+        finally:
+            self._client.unsubscribe_topic(tasks.TOPIC)
+
+    def _call(self, address: str, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - of any kind
+        """Call a function in the process of a device, also while it measures.
+
+        Raises:
+            _Unanswered: It failed, or the process has ended.
+        """
+        try:
+            answer = self._client.run(function, *arguments, workers=[address], on_error="return").get(address)
+        except (OSError, ValueError) as error:  # the scheduler knows no such process
+            raise _Unanswered(str(error)) from error
+        if answer is None:
+            raise _Unanswered("its process has ended")
+        if isinstance(answer, Exception):
+            raise _Unanswered(str(answer)) from answer
+        return answer
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise EnvironmentProblem(f"{path} cannot be read: {error.strerror or error}", hint="see its place") from error
+
+
+@contextlib.contextmanager
+def connect(address: str, security: Security | None = None) -> Iterator[Engine]:
+    """Connect to the scheduler of a lab.
+
+    Args:
+        address: `lab`, `lab:8786` or with a scheme.
+        security: Certificates; None for none.
+
+    Raises:
+        EnvironmentProblem: It does not answer, or not to this client.
+    """
+    require_packages()
+    configure()
+    from distributed import Client  # noqa: PLC0415 - an extra
+    from distributed.comm.core import CommClosedError  # noqa: PLC0415 - an extra
+
+    place = scheduler_address(address, encrypted=security is not None)
+    try:
+        client = Client(place, security=security, timeout=_CONNECT_S)
+    except (OSError, TimeoutError, ValueError, RuntimeError) as error:
+        raise EnvironmentProblem(
+            f"the lab at {place} does not answer: {error}",
+            hint="start it by `harness lab serve`, and look at address and certificates",
+        ) from error
+    with client:
+        try:
+            yield Engine(client)
+        except (CommClosedError, OSError) as error:
+            raise EnvironmentProblem(
+                f"the connection to the lab at {place} was lost: {error}",
+                hint="what was reported is kept; start the command again when the lab is there",
+            ) from error

@@ -1,0 +1,140 @@
+"""`harness lab join`: a process for each device of a host, which is started again when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from harness import plugins
+from harness.config.settings import Settings
+from harness.core.device import Device
+from harness.core.errors import EnvironmentProblem, ExitCode, HarnessError
+from harness.lab.configuration import (
+    DASK_CONFIG,
+    configure,
+    local_addresses,
+    require_packages,
+    scheduler_address,
+)
+from harness.lab.jobs import class_of, class_resource, device_resource, slug
+from harness.lab.scheduler import stop_event
+from harness.lab.tasks import VARIABLE, ServedDevice
+
+if TYPE_CHECKING:
+    from distributed import Nanny, Security
+
+_AGAIN_S: Final = 5.0
+"""How long to wait for a scheduler that went away, before the next attempt."""
+_RESCAN_S: Final = 60.0
+"""How often to look for devices that were connected since."""
+
+
+@dataclass(slots=True)
+class Host:
+    """This machine, as it joins a lab.
+
+    Args:
+        address: Address of the scheduler.
+        platforms: Names of the platforms whose devices join.
+        names: Names of the only devices to join; none for all.
+        device_class: Class of all its devices; empty takes the kind of each.
+        settings: Settings of this host.
+        security: Certificates; None for none.
+        say: Shows a line to whoever started it.
+    """
+
+    address: str
+    platforms: Sequence[str]
+    names: Sequence[str]
+    device_class: str
+    settings: Settings
+    security: Security | None
+    say: Callable[[str], None]
+    _nannies: dict[str, Nanny] = field(default_factory=dict)
+
+    def join(self) -> ExitCode:
+        """Serve devices until a signal ends it.
+
+        Raises:
+            EnvironmentProblem: There is no device.
+        """
+        require_packages()
+        configure()
+        if not self._find_devices():
+            raise EnvironmentProblem(
+                f"no device of {', '.join(self.platforms)} is connected",
+                hint="`harness devices` says why; `--platforms host` lets this machine itself be measured",
+            )
+        return asyncio.run(self._serve())
+
+    async def _serve(self) -> ExitCode:
+        stop = stop_event()
+        while not stop.is_set():
+            await self._start_missing()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), _RESCAN_S if self._nannies else _AGAIN_S)
+        await asyncio.gather(*(nanny.close() for nanny in self._nannies.values()), return_exceptions=True)
+        return ExitCode.OK
+
+    async def _start_missing(self) -> None:
+        """Start a process for each device that has none: new ones, and those whose scheduler went away."""
+        from distributed import Nanny  # noqa: PLC0415 - an extra
+        from distributed.core import Status  # noqa: PLC0415 - an extra
+
+        for identity, nanny in list(self._nannies.items()):
+            if nanny.status in {Status.closed, Status.failed, Status.closing}:
+                del self._nannies[identity]
+        for device in await asyncio.to_thread(self._find_devices):
+            if device.identity in self._nannies:
+                continue
+            served = ServedDevice(
+                device=device,
+                device_class=self._class_of(device),
+                cache_dir=self.settings.cache_dir.absolute(),
+                settings=pickle.dumps(self.settings),
+            )
+            resources = {class_resource(served.device_class): 1, device_resource(device.identity): 1}
+            nanny = Nanny(
+                scheduler_address(self.address, encrypted=self.security is not None),
+                nthreads=1,
+                name=device_resource(device.identity),
+                resources=resources,
+                memory_limit=0,
+                security=self.security,
+                env={VARIABLE: served.model_dump_json()},
+                config=DASK_CONFIG,
+                local_directory=str(_scratch(self.settings)),
+                dashboard=False,
+                **local_addresses(self.security),
+            )
+            try:
+                await nanny
+            except Exception as error:  # noqa: BLE001 - of any kind, and the next device may do better
+                self.say(f"✗ {device.name} cannot join: {error}")
+                await nanny.close()
+                continue
+            self._nannies[device.identity] = nanny
+            self.say(f"{device.name} joined as {served.device_class}")
+
+    def _find_devices(self) -> Sequence[Device]:
+        devices: list[Device] = []
+        for name in self.platforms:
+            try:
+                devices += plugins.platform(name, self.settings).devices()
+            except HarnessError as error:
+                self.say(f"! {name}: {error.message}")
+        return [device for device in devices if not self.names or not device.names.isdisjoint(self.names)]
+
+    def _class_of(self, device: Device) -> str:
+        return slug(self.device_class) if self.device_class else class_of(device)
+
+
+def _scratch(settings: Settings) -> Path:
+    folder = settings.cache_dir / "lab" / "scratch"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,170 @@
+"""Values that travel between clients and hosts of a lab, as JSON: nothing that arrives becomes a command line."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+import uuid
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import Field, JsonValue
+
+import harness
+from harness.core.benchmark import Benchmark
+from harness.core.device import Device
+from harness.core.errors import EnvironmentProblem
+from harness.core.result import Report
+from harness.core.values import Value
+
+_UNSAFE: Final = re.compile(r"[^a-z0-9]+")
+_UNPRINTABLE: Final = re.compile(r"[^\w .+@=,-]")
+_NAMESPACE: Final = uuid.UUID("6f0e4a5c-3f0b-5a55-9d0a-6a1f0d0c8d5e")
+
+
+class Versions(Value):
+    """What has to be equal at both ends: values and pickles of others may mean something else.
+
+    Attributes:
+        harness: Version of the harness.
+        python: Version of Python, without the patch level.
+        distributed: Version of the library.
+    """
+
+    harness: str
+    python: str
+    distributed: str
+
+    def explain_difference(self, other: Versions) -> str:
+        """Describe how another end differs; empty where it does not."""
+        ends = ((name, getattr(self, name), getattr(other, name)) for name in type(self).model_fields)
+        return ", ".join(f"{name} {theirs} instead of {ours}" for name, ours, theirs in ends if ours != theirs)
+
+
+def own_versions() -> Versions:
+    """Return the versions of this process."""
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return Versions(harness=harness.__version__, python=python, distributed=metadata.version("distributed"))
+
+
+class Place(Value):
+    """Device of a lab, as its process describes it.
+
+    Attributes:
+        device: The device.
+        device_class: Class of the devices that a job may choose among.
+        host: Name of its host.
+        address: Address of its process.
+        versions: Versions of its process.
+    """
+
+    device: Device
+    device_class: str
+    host: str
+    address: str = ""
+    versions: Versions
+
+
+class LabFile(Value):
+    """File that a job needs, by its content.
+
+    Attributes:
+        sha256: Digest of its content.
+        name: Its name, without a folder.
+        size_bytes: Its size.
+    """
+
+    sha256: Annotated[str, Field(pattern=r"\A[0-9a-f]{64}\z")]
+    name: Annotated[str, Field(min_length=1, max_length=255, pattern=r"\A[^/\\\x00-\x1f]+\z")]
+    size_bytes: Annotated[int, Field(ge=0)]
+
+    def below(self, folder: Path) -> Path:
+        """Return its place in a folder of files by content."""
+        return folder / self.sha256 / "content"
+
+
+class ChosenSettings(Value):
+    """Settings of a run that go with its jobs, called as `harness.config.settings.Settings` calls them.
+
+    What concerns the specification has been applied to the benchmark; the others are the host's, or the client's own
+    business.
+    """
+
+    run_type: str
+    user: str | None
+    user_identifier: int | str | None
+    meta: dict[str, JsonValue]
+    regressed_types: tuple[str, ...]
+    verbose: bool
+    debug: bool
+
+
+class Job(Value):
+    """Benchmark to measure once.
+
+    Attributes:
+        id: Unique; the uid of its result comes from it, so that a job that ran twice is stored once.
+        benchmark: What to measure.
+        files: The files of the benchmark that exist with the client only, by their locations there.
+        settings: Settings of the run that go with it.
+        versions: Versions of the client.
+    """
+
+    id: str
+    benchmark: Benchmark
+    files: dict[str, LabFile] = {}
+    settings: ChosenSettings
+    versions: Versions
+
+    @property
+    def uid(self) -> str:
+        """Uid of its result."""
+        return str(uuid.uuid5(_NAMESPACE, self.id))
+
+
+class JobReport(Value):
+    """Answer to a job.
+
+    Attributes:
+        report: The result with its logs; None where files are missing.
+        missing: Digests of files that the host does not have.
+    """
+
+    report: Report | None = None
+    missing: tuple[str, ...] = ()
+
+
+def describe_file(path: Path, name: str) -> LabFile:
+    """Return a file by its content.
+
+    Raises:
+        EnvironmentProblem: It cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return LabFile(sha256=digest, name=_UNPRINTABLE.sub("_", Path(name).name)[:255], size_bytes=path.stat().st_size)
+    except OSError as error:
+        raise EnvironmentProblem(f"{path} cannot be read: {error.strerror or error}", hint="see its place") from error
+
+
+def class_of(device: Device) -> str:
+    """Return the class of a device: its product or processor, as a word of small letters and digits."""
+    return slug(device.kind or device.name)
+
+
+def slug(text: str) -> str:
+    """Return a text as a word of small letters, digits and hyphens; `unnamed` where none is left."""
+    return _UNSAFE.sub("-", text.lower()).strip("-") or "unnamed"
+
+
+def class_resource(device_class: str) -> str:
+    """Return the resource that each device of a class has."""
+    return f"class-{device_class}"
+
+
+def device_resource(identity: str) -> str:
+    """Return the resource that one device has: a digest, as identities hold any character."""
+    return f"device-{hashlib.sha256(identity.encode()).hexdigest()[:16]}"

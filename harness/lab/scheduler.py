@@ -1,0 +1,65 @@
+"""`harness lab serve`: the scheduler."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
+from harness.lab.configuration import LOCAL, configure, require_packages
+
+if TYPE_CHECKING:
+    from distributed import Security
+
+_LOCAL = frozenset({LOCAL, "::1", "localhost"})
+
+
+def serve(host: str, port: int, security: Security | None, say: Callable[[str], None]) -> ExitCode:
+    """Serve until a signal ends it.
+
+    Args:
+        host: Address to listen at.
+        port: Port; 0 takes any that is free.
+        security: Certificates; None for none, which only this machine may use.
+        say: Shows a line to whoever started it.
+
+    Raises:
+        UsageError: Others could reach it without certificates: whoever reaches a scheduler can execute code.
+        EnvironmentProblem: The port is taken.
+    """
+    require_packages()
+    if security is None and host not in _LOCAL:
+        raise UsageError(
+            f"--host {host} without certificates: whoever reaches a lab can execute programs on its hosts",
+            hint="make certificates with `harness lab certificate HOST`, and name their folder by --certificates",
+        )
+    configure()
+    return asyncio.run(_serve(host, port, security, say))
+
+
+async def _serve(host: str, port: int, security: Security | None, say: Callable[[str], None]) -> ExitCode:
+    from distributed import Scheduler  # noqa: PLC0415 - an extra
+
+    stop = stop_event()
+    protocol = "tcp" if security is None else "tls"
+    try:
+        pages = f"{LOCAL}:0"  # which have no route
+        scheduler = Scheduler(
+            host=host, port=port, protocol=protocol, security=security, dashboard=False, dashboard_address=pages
+        )
+        async with scheduler:
+            say(f"the lab is at {scheduler.address}; bring devices with `harness lab join {scheduler.address}`")
+            await stop.wait()
+    except OSError as error:
+        raise EnvironmentProblem(f"cannot listen at {host}:{port}: {error.strerror or error}") from error
+    return ExitCode.OK
+
+
+def stop_event() -> asyncio.Event:
+    """Return an event that is set when the process is told to end."""
+    event, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, event.set)
+    return event

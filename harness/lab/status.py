@@ -1,0 +1,88 @@
+"""`harness lab status`: hosts, devices, what each is doing, and the queue."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from harness.core.errors import ExitCode
+from harness.core.values import Value
+from harness.display.documents import print_document
+from harness.display.tables import draw_rows, plain_text, print_output
+from harness.lab.engine import Engine
+from harness.lab.jobs import Place
+from harness.presentation.documents import Document
+
+_WAITING = frozenset({"no-worker", "queued", "waiting"})
+_ID = 37
+"""Characters of a job's id behind the title of its benchmark, with the blank before it."""
+
+
+class LabDevice(Value):
+    """Device of a lab.
+
+    Attributes:
+        name: Its name.
+        identity: Its identity.
+        device_class: Its class.
+        platform: Its platform.
+        host: Name of its host.
+        doing: Title of the benchmark that it measures; empty while it is idle.
+    """
+
+    name: str
+    identity: str
+    device_class: str
+    platform: str
+    host: str
+    doing: str = ""
+
+
+class LabStatus(Document):
+    """State of a lab.
+
+    Attributes:
+        devices: Its devices, by class and name.
+        waiting: Titles of benchmarks whose jobs wait for a device, with the number of such jobs.
+    """
+
+    devices: tuple[LabDevice, ...]
+    waiting: dict[str, int] = {}
+
+
+def show_status(engine: Engine, console: Console, *, as_json: bool) -> ExitCode:
+    """Show the state of a lab, as a table or as a document."""
+    status = _read(engine.places(), engine.list_tasks())
+    if as_json:
+        print_document(status, console)
+        return ExitCode.OK
+    if not status.devices:
+        print_output(plain_text("the lab has no device; `harness lab join ADDRESS` brings those of a host"), console)
+    else:
+        rows = [
+            (device.name, device.device_class, device.platform, device.host, device.doing or "idle")
+            for device in status.devices
+        ]
+        print_output(draw_rows(("device", "class", "platform", "host", "doing"), rows), console)
+    total = sum(status.waiting.values())
+    waiting = ", ".join(f"{title} ({count})" for title, count in sorted(status.waiting.items()))
+    print_output(plain_text(f"{total} jobs wait for a device: {waiting}" if total else "no job waits"), console)
+    return ExitCode.OK
+
+
+def _read(places: Sequence[Place], tasks: Sequence[tuple[str, str, str]]) -> LabStatus:
+    doing = {address: key[:-_ID] for key, state, address in tasks if state == "processing" and address}
+    devices = tuple(
+        LabDevice(
+            name=place.device.name,
+            identity=place.device.identity,
+            device_class=place.device_class,
+            platform=place.device.platform,
+            host=place.host,
+            doing=doing.get(place.address, ""),
+        )
+        for place in places
+    )
+    return LabStatus(devices=devices, waiting=dict(Counter(key[:-_ID] for key, state, _ in tasks if state in _WAITING)))

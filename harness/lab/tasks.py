@@ -1,0 +1,251 @@
+"""Functions that run in the process of a device, or in the scheduler. They take and return JSON."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import os
+import pickle
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import BeforeValidator, PlainSerializer
+
+from harness import plugins
+from harness.config.settings import Settings
+from harness.core.benchmark import Benchmark
+from harness.core.device import Device
+from harness.core.errors import DeviceLost, EnvironmentProblem, HarnessError
+from harness.core.protocols import Platform, Task
+from harness.core.result import Outcome, Report
+from harness.core.values import Value
+from harness.files.atomic import write_atomically
+from harness.flows.measure import run as flow
+from harness.flows.measure.jobs import report_failure
+from harness.flows.measure.metering import NO_METERS
+from harness.flows.measure.named_parts import load_frameworks
+from harness.flows.measure.plan import Failure, Plan, assign
+from harness.lab.jobs import ChosenSettings, Job, JobReport, Place, own_versions
+
+if TYPE_CHECKING:
+    from distributed import Scheduler, Worker
+
+VARIABLE: Final = "EDGE_HARNESS_LAB_DEVICE"
+"""Environment variable of a process: the device that it serves (`ServedDevice`)."""
+TOPIC: Final = "harness"
+_FILES: Final = Path("lab", "files")
+_one_at_a_time: Final = threading.Lock()
+
+
+def _to_text(pickled: bytes) -> str:
+    return base64.b64encode(pickled).decode()
+
+
+def _to_bytes(text: object) -> object:
+    return base64.b64decode(text) if isinstance(text, str) else text
+
+
+class ServedDevice(Value):
+    """What the process of a device is told when it starts.
+
+    Attributes:
+        device: The device.
+        device_class: Its class.
+        cache_dir: Cache of its host.
+        settings: Settings of its host, pickled: options of plug-ins, such as where the server of adb is.
+    """
+
+    device: Device
+    device_class: str
+    cache_dir: Path
+    settings: Annotated[bytes, PlainSerializer(_to_text), BeforeValidator(_to_bytes)]
+
+
+def describe_place(dask_worker: Worker | None = None) -> str:
+    """Return the `Place` of this process."""
+    served = _served()
+    address = dask_worker.address if dask_worker is not None else ""
+    return Place(
+        device=served.device,
+        device_class=served.device_class,
+        host=socket.gethostname(),
+        address=address,
+        versions=own_versions(),
+    ).model_dump_json()
+
+
+def missing_files(digests: tuple[str, ...]) -> tuple[str, ...]:
+    """Return which files this host does not have."""
+    folder = _served().cache_dir / _FILES
+    return tuple(digest for digest in digests if not (folder / digest / "content").is_file())
+
+
+def store_file(sha256: str, content: bytes) -> str:
+    """Keep a file, whose content has to have the digest, which is returned.
+
+    Raises:
+        EnvironmentProblem: It has another, or cannot be written.
+    """
+    found = hashlib.sha256(content).hexdigest()
+    if found != sha256:
+        raise EnvironmentProblem(f"a file arrived as {found[:12]} instead of {sha256[:12]}", hint="send it again")
+    try:
+        write_atomically(_served().cache_dir / _FILES / sha256 / "content", content)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise EnvironmentProblem(f"{socket.gethostname()} cannot keep a file: {reason}", hint="make room") from error
+    return sha256
+
+
+def run_job(text: str) -> str:
+    """Measure a job on the device of this process, and return the `JobReport`."""
+    job, served = Job.model_validate_json(text), _served()
+    with _one_at_a_time:
+        missing = missing_files(tuple(file.sha256 for file in job.files.values()))
+        if missing:
+            return JobReport(missing=missing).model_dump_json()
+        with TemporaryDirectory(prefix="harness-lab-") as scratch:
+            settings = _settings(job, served, Path(scratch))
+            report = _measure(job, served.device, settings)
+    result = report.result.model_copy(update={"uid": job.uid})
+    return JobReport(report=report.model_copy(update={"result": result, "place": None})).model_dump_json()
+
+
+def list_tasks(dask_scheduler: Scheduler | None = None) -> list[tuple[str, str, str]]:
+    """Return key, state and address of the process of each job that the scheduler knows. Runs in the scheduler."""
+    tasks: Any = dask_scheduler.tasks if dask_scheduler is not None else {}
+    return [
+        (str(task.key), str(task.state), task.processing_on.address if task.processing_on is not None else "")
+        for task in tasks.values()
+    ]
+
+
+class _Collector:
+    """Reporter that keeps the only report."""
+
+    name = "lab"
+
+    def __init__(self) -> None:
+        self.reports: list[Report] = []
+
+    def report(self, report: Report) -> None:
+        self.reports.append(report)
+
+    def close(self) -> None:
+        pass
+
+
+class _LabProgress:
+    """Progress that is sent to the client of a job. Made in the thread of the job; any thread may use it."""
+
+    def __init__(self, job: Job, device: Device) -> None:
+        from distributed import get_worker  # noqa: PLC0415 - an extra
+
+        self._worker = get_worker()
+        self._job = job
+        self._device = device
+
+    def say(self, text: str) -> None:
+        self._send("say", text)
+
+    def warn(self, text: str) -> None:
+        self._send("warn", text)
+
+    @contextlib.contextmanager
+    def task(self, text: str, total: float | None = None) -> Iterator[Task]:  # noqa: ARG002 - a protocol
+        self._send("say", text)
+        yield _SilentTask()
+
+    def _send(self, kind: str, text: str) -> None:
+        message = {"job": self._job.id, "device": self._device.name, "kind": kind, "text": text}
+        self._worker.log_event(TOPIC, message)
+
+
+class _SilentTask:
+    def update(self, *, completed: float | None = None, total: float | None = None, text: str | None = None) -> None:
+        """Show nothing: a lab has the beginning of a task, and its end."""
+
+
+def _measure(job: Job, device: Device, settings: Settings) -> Report:
+    """Measure a job by the flow of `harness run`; whatever goes wrong is a failed result."""
+    benchmark, collector = _with_files(job, settings.cache_dir), _Collector()
+    difference = own_versions().explain_difference(job.versions)
+    if difference:
+        failure = Failure(Outcome.FAILED, f"the client has {difference}", "install the same everywhere")
+        return report_failure(benchmark, device, failure, settings)
+    try:
+        platform = plugins.platform(device.platform, settings)
+        found = _find(platform, device)
+        plan = Plan(platform, assign([benchmark], [found], platform, NO_METERS), load_frameworks([benchmark], settings))
+        flow.run(plan, settings, _LabProgress(job, device), listeners=[collector], reproduce=lambda _: None)
+    except HarnessError as error:
+        outcome = Outcome.DEVICE_LOST if isinstance(error, DeviceLost) else Outcome.FAILED
+        return report_failure(benchmark, device, Failure(outcome, error.message, error.hint), settings)
+    if not collector.reports:
+        return report_failure(benchmark, device, Failure(Outcome.FAILED, "nothing was reported"), settings)
+    return collector.reports[0]
+
+
+def _with_files(job: Job, cache_dir: Path) -> Benchmark:
+    """Return the benchmark with the files that the client sent, where they are here."""
+    folder = cache_dir / _FILES
+
+    def moved(location: str | None) -> str | None:
+        file = job.files.get(location or "")
+        return location if file is None else str(file.below(folder))
+
+    update = {
+        name: tuple(file.model_copy(update={"location": moved(file.location)}) for file in getattr(job.benchmark, name))
+        for name in ("files", "input_files")
+    }
+    return job.benchmark.model_copy(update=update)
+
+
+def _find(platform: Platform, device: Device) -> Device:
+    """Return the device as it is now.
+
+    Raises:
+        DeviceLost: It is not there.
+    """
+    found = next((each for each in platform.devices() if each.identity == device.identity), None)
+    if found is None:
+        raise DeviceLost(f"{device.name} is not connected to {socket.gethostname()}", hint="connect it again")
+    return found
+
+
+def _settings(job: Job, served: ServedDevice, scratch: Path) -> Settings:
+    """Return the settings of this host, with what the client may choose."""
+    chosen: dict[str, Any] = {name: getattr(job.settings, name) for name in ChosenSettings.model_fields}
+    host: Settings = pickle.loads(served.settings)  # noqa: S301 - written by the process that started this one
+    return replace(
+        Settings(),
+        plug_ins=host.plug_ins,
+        cpus=host.cpus,
+        lock_timeout=host.lock_timeout,
+        cool_timeout=host.cool_timeout,
+        monsoon_map=host.monsoon_map,
+        cache_dir=served.cache_dir,
+        model_cache=host.model_cache,
+        local_reporter=scratch,
+        platform=served.device.platform,
+        screen_reporter=False,
+        **chosen,
+    )
+
+
+def _served() -> ServedDevice:
+    """Return the device of this process.
+
+    Raises:
+        EnvironmentProblem: It serves none.
+    """
+    text = os.environ.get(VARIABLE)
+    if text is None:
+        raise EnvironmentProblem("this process serves no device", hint="start it by `harness lab join ADDRESS`")
+    return ServedDevice.model_validate_json(text)

@@ -1,0 +1,115 @@
+"""Labs of a test: scheduler and hosts as processes of the command line, as users start them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from tests.processes import wait_until
+
+_ADDRESS = re.compile(r"the lab is at (\S+);")
+
+
+@dataclass
+class Process:
+    """Process that serves until it is stopped, with what it has printed so far."""
+
+    started: subprocess.Popen[str]
+    log: Path
+
+    @property
+    def text(self) -> str:
+        return self.log.read_text()
+
+    def wait_for(self, words: str, timeout_s: float = 60) -> None:
+        wait_until(lambda: words in self.text or self.started.poll() is not None, timeout_s)
+        assert words in self.text, self.text
+
+    def stop(self) -> None:
+        """End it as Ctrl-C does, or by force where that takes long."""
+        with contextlib.suppress(ProcessLookupError):
+            self.started.send_signal(signal.SIGINT)
+        try:
+            self.started.wait(20)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """Kill it with everything that it started, as a power failure of its host would."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            own = psutil.Process(self.started.pid)
+            for process in (own, *own.children(recursive=True)):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+        self.started.wait(20)
+
+
+@dataclass
+class Lab:
+    """A lab in a folder of its own; hosts are processes with caches of their own."""
+
+    folder: Path
+    scheduler: Process
+    address: str
+
+    @contextlib.contextmanager
+    def host(self, name: str, *flags: str) -> Iterator[Process]:
+        """Join this machine, under a name as its class."""
+        words = ("lab", "join", self.address, "--platforms", "host", "--as-class", name)
+        process = start(self.folder, name, *words, "--cache-dir", str(self.folder / name), *flags)
+        try:
+            process.wait_for("joined as")
+            yield process
+        finally:
+            process.stop()
+
+
+@contextlib.contextmanager
+def open_lab(folder: Path, *flags: str) -> Iterator[Lab]:
+    """Serve a lab on a port of its own."""
+    scheduler = start(folder, "scheduler", "lab", "serve", "--port", "0", *flags)
+    try:
+        scheduler.wait_for("the lab is at")
+        found = _ADDRESS.search(scheduler.text)
+        assert found is not None
+        yield Lab(folder, scheduler, found[1])
+    finally:
+        scheduler.stop()
+
+
+def start(folder: Path, name: str, *words: str) -> Process:
+    """Start the command line with its output in a file."""
+    log = folder / f"{name}.log"
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "HARNESS_CACHE_DIR": str(folder / "cache")}
+    with log.open("w") as output:
+        started = subprocess.Popen(
+            [sys.executable, "-m", "harness", *words],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=environment,
+        )
+    return Process(started, log)
+
+
+def measuring_children(process: Process, needle: str) -> Sequence[psutil.Process]:
+    """Return the programs that a host has started, by a word of their command lines."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        children = psutil.Process(process.started.pid).children(recursive=True)
+        return [child for child in children if _has(child, needle)]
+    return []
+
+
+def _has(process: psutil.Process, needle: str) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return any(needle in word for word in process.cmdline())
+    return False

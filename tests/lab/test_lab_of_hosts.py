@@ -1,0 +1,244 @@
+"""A lab on this machine: jobs of `harness run --lab`, and what happens when its parts end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import psutil
+import pytest
+import requests
+
+from harness.core.errors import UsageError
+from harness.lab.configuration import scheduler_address
+from tests.cli.project import Project, generic, observe, one_test
+from tests.lab.labs import Lab, measuring_children, open_lab, start
+from tests.processes import wait_until
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("lab")]
+pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with open_lab(tmp_path_factory.mktemp("lab")) as opened, opened.host("green"):
+        yield opened
+
+
+def test_a_benchmark_is_measured_there_and_reported_here(lab: Lab, project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", observe(5, 6, 7))))
+    here, there = project.harness(spec), project.harness(spec, "--lab", lab.address, "--user", "somebody")
+    assert (here.code, there.code) == (0, 0), there.stderr
+    first, second = sorted(there.read(), key=lambda result: result["finished"])
+    assert second["meta"]["user"] == "somebody"
+    assert [metric["samples"] for metric in second["metrics"]] == [metric["samples"] for metric in first["metrics"]]
+    assert second["benchmark"]["digest"] == first["benchmark"]["digest"]
+    assert second["device"]["identity"] == first["device"]["identity"]
+    assert second["uid"] != first["uid"]
+    assert "measuring m/a" in there.stderr
+
+
+def test_files_of_the_client_are_sent_once(lab: Lab, project: Project) -> None:
+    project.write("model.bin", "a model of the client\n")
+    files = {"model": {"filename": "model.bin", "location": str(project.folder / "model.bin")}}
+    commands = ("grep client {files.model}", observe(5, 6))
+    spec = project.write("spec.json", generic(one_test("a", *commands), files=files))
+    for _ in range(2):
+        done = project.harness(spec, "--lab", lab.address)
+        assert done.code == 0, done.stdout
+    kept = list((lab.folder / "green" / "lab" / "files").glob("*/content"))
+    assert [file.read_text() for file in kept] == ["a model of the client\n"]
+
+
+def test_a_failure_there_is_a_failure_here(lab: Lab, project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", "sh -c 'echo no such thing >&2; exit 7'")))
+    done = project.harness(spec, "--lab", lab.address)
+    assert done.code == 4
+    (result,) = done.read()
+    assert result["outcome"] == "failed"
+    assert "exit status 7" in result["reason"]
+
+
+def test_what_the_lab_does_not_have_is_told(lab: Lab, project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", observe(5, 6))))
+    for flags, words in (
+        (("--device-class", "blue"), "no device of class blue"),
+        (("--devices", "nobody"), "no device called nobody"),
+        (("--cpus", "0"), "--cpus: hosts of a lab have no such option yet"),
+        (("--runner", "python", "--reboot"), "--reboot, --runner: hosts of a lab have no such option yet"),
+    ):
+        done = project.harness(spec, "--lab", lab.address, *flags)
+        assert done.code == 2, done.stderr
+        assert words in done.stderr
+    done = project.harness("compare", spec, "--self-check", "--lab", lab.address)
+    assert done.code == 2
+    assert "only `harness run` measures in a lab so far" in done.stderr
+
+
+def test_what_the_environment_says_of_reports_goes_with_jobs(lab: Lab, project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", observe(5, 6))))
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", str(spec), "--lab", lab.address],
+        env={**project.environment, "HARNESS_USER": "somebody", "HARNESS_REGRESSED_TYPES": "NET"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (file,) = (project.folder / "results").rglob("result.json")
+    result = json.loads(file.read_text())
+    assert result["meta"]["user"] == "somebody"
+    assert result["metrics"][0]["regressed"]
+
+
+@pytest.mark.parametrize("flags", [("serve", "--json"), ("status", "x", "--port", "0"), ("join", "x", "--host", "y")])
+def test_a_flag_of_another_action_is_refused(flags: tuple[str, ...], project: Project) -> None:
+    done = project.harness("lab", *flags)
+    assert done.code == 2
+    assert f"beside {flags[0]}" in done.stderr
+
+
+def test_a_lab_that_does_not_answer_is_told(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", observe(5, 6))))
+    done = project.harness(spec, "--lab", "127.0.0.1:1")
+    assert done.code == 3
+    assert "the lab at tcp://127.0.0.1:1 does not answer" in done.stderr
+
+
+def test_the_status_names_devices(lab: Lab, project: Project) -> None:
+    done = project.harness("lab", "status", lab.address)
+    assert done.code == 0
+    assert "green" in done.stdout
+    assert "idle" in done.stdout
+    document = json.loads(project.harness("lab", "status", lab.address, "--json").stdout)
+    assert [device["device_class"] for device in document["devices"]] == ["green"]
+
+
+def test_a_device_serves_one_host_only(lab: Lab) -> None:
+    words = ("lab", "join", lab.address, "--platforms", "host", "--cache-dir", str(lab.folder / "second"))
+    second = start(lab.folder, "second", *words)
+    try:
+        second.wait_for("cannot join")
+    finally:
+        second.stop()
+
+
+def test_a_killed_process_begins_anew_and_its_job_is_done_once(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", *_slow(project))))
+    with open_lab(project.folder) as opened, opened.host("green") as host:
+        client = subprocess.Popen(
+            [sys.executable, "-m", "harness", str(spec), "--lab", opened.address],
+            env={**os.environ, **project.environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        wait_until(lambda: bool(measuring_children(host, "slow.py")), 60)
+        (orphan, *_) = measuring_children(host, "slow.py")
+        _process_of_device(orphan).kill()
+        wait_until(lambda: not orphan.is_running() or orphan.status() == psutil.STATUS_ZOMBIE, 20)
+        output, _ = client.communicate(timeout=120)
+        assert client.returncode == 0, output
+    assert len(list((project.folder / "results").rglob("result.json"))) == 1
+    assert (project.folder / "launched").read_text() == "xx"
+
+
+def test_an_interrupted_client_leaves_nothing_that_measures(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", *_slow(project, seconds=60))))
+    with open_lab(project.folder) as opened, opened.host("green") as host:
+        client = subprocess.Popen(
+            [sys.executable, "-m", "harness", str(spec), "--lab", opened.address],
+            env={**os.environ, **project.environment},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        wait_until(lambda: bool(measuring_children(host, "slow.py")), 60)
+        client.send_signal(signal.SIGINT)
+        client.communicate(timeout=90)
+        assert client.returncode == 130
+        wait_until(lambda: not measuring_children(host, "slow.py"), 30)
+        quick = project.write("quick.json", generic(one_test("b", observe(5, 6))))
+        again = project.harness(quick, "--lab", opened.address)
+        assert again.code == 0, again.stderr
+
+
+def test_a_lab_without_certificates_listens_here_alone(lab: Lab) -> None:
+    """Whoever reaches the process of a device can execute programs."""
+    own = psutil.Process(lab.scheduler.started.pid)
+    host = next(process for process in psutil.Process().children(recursive=True) if _is_host(process, lab))
+    listening = [
+        connection.laddr.ip
+        for process in (own, host, *host.children(recursive=True))
+        for connection in process.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert len(listening) >= 3
+    assert {*listening} == {"127.0.0.1"}
+
+
+def test_nothing_is_told_over_plain_http(lab: Lab) -> None:
+    own = psutil.Process(lab.scheduler.started.pid)
+    ports = {each.laddr.port for each in own.net_connections("inet") if each.status == psutil.CONN_LISTEN}
+    for port in ports - {int(lab.address.rpartition(":")[2])}:
+        for path in ("info/main/logs.html", "json/identity.json", "metrics", "health", ""):
+            assert requests.get(f"http://127.0.0.1:{port}/{path}", timeout=10).status_code == 404
+
+
+def test_a_client_whose_scheduler_dies_says_so(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", *_slow(project, seconds=60))))
+    with open_lab(project.folder) as opened, opened.host("green") as host:
+        client = subprocess.Popen(
+            [sys.executable, "-m", "harness", str(spec), "--lab", opened.address],
+            env=project.environment,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        wait_until(lambda: bool(measuring_children(host, "slow.py")), 60)
+        opened.scheduler.started.kill()
+        _, errors = client.communicate(timeout=120)
+        assert client.returncode == 3, errors
+        assert "the connection to the lab at" in errors
+        assert "was lost" in errors
+        wait_until(lambda: not measuring_children(host, "slow.py"), 60)
+
+
+@pytest.mark.parametrize("address", ["", "http://lab", "lab:0", "lab:99999", "lab:x", "::1", ":8786"])
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(UsageError, match="no address of a lab"):
+        scheduler_address(address, encrypted=False)
+
+
+def test_addresses_need_neither_scheme_nor_port() -> None:
+    assert scheduler_address("lab", encrypted=False) == "tcp://lab:8786"
+    assert scheduler_address("lab:99", encrypted=True) == "tls://lab:99"
+    assert scheduler_address("[::1]", encrypted=False) == "tcp://[::1]:8786"
+    assert scheduler_address("tcp://10.0.0.1:80", encrypted=False) == "tcp://10.0.0.1:80"
+
+
+def test_a_lab_beyond_this_machine_needs_certificates(project: Project) -> None:
+    done = project.harness("lab", "serve", "--host", "0.0.0.0")
+    assert done.code == 2
+    assert "whoever reaches a lab can execute programs on its hosts" in done.stderr
+    assert "harness lab certificate HOST" in done.stderr
+
+
+def _is_host(process: psutil.Process, lab: Lab) -> bool:
+    words = process.cmdline()
+    return "join" in words and lab.address in words and str(lab.folder / "green") in words
+
+
+def _slow(project: Project, seconds: float = 4) -> tuple[str, ...]:
+    text = (
+        f"import time\nopen({str(project.folder / 'launched')!r}, 'a').write('x')\ntime.sleep({seconds})\n"
+        """print('PyTorchObserver {"type": "NET", "metric": "latency", "unit": "ms", "value": "5"}')\n"""
+    )
+    return (f"{sys.executable} {project.write('slow.py', text)}",)
+
+
+def _process_of_device(program: psutil.Process) -> psutil.Process:
+    """Return the process that serves a device: the nearest Python above a program that does not run it."""
+    return next(parent for parent in program.parents() if "slow.py" not in " ".join(parent.cmdline()))
