@@ -83,6 +83,10 @@ _COMMANDS: Final = {
         "serving",
         "Serve stored results: pages for people, and an API that other machines report to.",
     ),
+    "lab": (
+        "laboratory",
+        "Join the devices of many hosts to a lab, in which `harness run --lab ADDRESS` measures.",
+    ),
     "token": ("serving", "Make, revoke or list the tokens by which clients of the server are known."),
     "store": (
         "storing",

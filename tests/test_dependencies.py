@@ -14,6 +14,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 PARTS = {
+    "dask": "distributed",
     "markupsafe": "jinja2",
     "pydantic-core": "pydantic",
     "pytorch-tokenizers": "executorch",
@@ -63,9 +64,9 @@ def test_every_import_is_declared() -> None:
     assert unknown(PACKAGES, declared(extras=True)) == {}
 
 
-WITH_EXTRAS = ("harness/data/", "harness/api/", "harness/server/", "harness/testing/phones/ios/")
-"""Folders with modules that need an extra, beside those of frameworks: data sets, models in memory, the server, and
-stand-in iPhones."""
+WITH_EXTRAS = ("harness/data/", "harness/api/", "harness/lab/", "harness/server/", "harness/testing/phones/ios/")
+"""Folders with modules that need an extra, beside those of frameworks: data sets, models in memory, the lab, the
+server, and stand-in iPhones."""
 
 
 def test_only_these_and_frameworks_need_what_an_extra_brings() -> None:

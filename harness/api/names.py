@@ -63,6 +63,15 @@ class _Options(TypedDict, total=False):
     spread: bool
     """Measure each benchmark once, on whichever device is free, and not on every device."""
 
+    lab: str
+    """Measure on devices of the lab whose scheduler is there (`harness lab`), instead of on this machine's."""
+
+    device_class: str | Sequence[str]
+    """Classes of devices of the lab, of each of which any device measures each benchmark once."""
+
+    lab_certificates: AnyPath
+    """Folder of this machine's certificates for the lab."""
+
     platform_sig: str
     """Name to report for this machine."""
 
@@ -319,8 +328,8 @@ class CompareKeywords(_Options, total=False):
     """Compare the installed runner with itself: any verdict but `no change` means that this machine is too noisy.
     """
 
-    metric: str
-    """Metric to compare (default: `NET latency`)."""
+    metric: str | Sequence[str]
+    """Metric to compare (default: `NET latency`; of a generation its decode rate and first token). Repeatable."""
 
     margin: float
     """Differences that `no change` rules out (default 0.01, i.e. 1 %); a smaller one that is proven is reported."""

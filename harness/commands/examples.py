@@ -89,6 +89,12 @@ OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("harness serve --host 0.0.0.0", "for others, who need a token"),
         ("harness serve --database postgresql://lab/results --port 80", "a database of its own"),
     ),
+    "lab": (
+        ("harness lab serve", "the scheduler, for this machine alone"),
+        ("harness lab join 127.0.0.1", "join the phones of this machine"),
+        ("harness lab status 127.0.0.1", "show the devices, and what they do"),
+        ("harness lab certificate lab --certificates authority", "for a lab of several machines"),
+    ),
     "token": (
         ("harness token create ci --scope write --expires 90d", "printed once"),
         ("harness token list", "all, with their last use"),

@@ -136,7 +136,7 @@ def compare_request(flags: RunFlags, compare_flags: CompareFlags) -> CompareRequ
         builds=compare_flags.exec_dir,
         self_check=bool(compare_flags.self_check),
         parameters={field: values[flag] for flag, field in _DECIDE.items() if values[flag] is not None},
-        metric=compare_flags.metric,
+        metrics=compare_flags.metric or (),
         interleave=Interleave(compare_flags.interleave or "launch"),
         resume=bool(compare_flags.resume),
         layouts=compare_flags.layouts or 0,

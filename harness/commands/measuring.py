@@ -50,6 +50,11 @@ def run(
     if settings.dry_run:
         request = from_flags.compare_request(run_flags, compare_flags) if is_single_commit else None
         return _show_plan(settings, request, builds_runner=is_single_commit)
+    if settings.lab is not None and not is_single_commit:
+        from harness.lab import measuring as lab
+
+        with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
+            return lab.run(settings, shown)
     from harness.flows.measure import run as flow
     from harness.flows.measure.submodules import reject_unused_submodules
     from harness.flows.measure.workload import load_workload

@@ -200,8 +200,8 @@ class CompareFlags:
     ab_testing: Annotated[bool | None, Parameter(group=_SIDES, negative="")] = None
     """FAI-PEP's: compare `--base-commit` with `--commit`."""
 
-    metric: Annotated[str | None, Parameter(metavar="NAME", group=_DECIDE)] = None
-    """Metric to compare (default: `NET latency`)."""
+    metric: Annotated[tuple[str, ...] | None, Parameter(metavar="NAME", group=_DECIDE, negative="")] = None
+    """Metric to compare (default: `NET latency`; of a generation its decode rate and first token). Repeatable."""
 
     margin: Annotated[float | None, Parameter(metavar="FRACTION", group=_DECIDE)] = None
     """Differences that `no change` rules out (default 0.01, i.e. 1 %); a smaller one that is proven is reported."""
@@ -313,9 +313,8 @@ UNSUPPORTED_FLAGS = {
     "hash-platform-mapping": "name this machine with --platform-sig",
     "device-name-mapping": "name this machine with --platform-sig",
     "shared-libs": "give them as further programs, which lie beside the runner: --program PATH libx.so=PATH",
-    "lab": "the device lab is not supported yet",
-    "remote": "the device lab is not supported yet",
-    "server-addr": "the device lab is not supported yet",
+    "remote": "`--lab ADDRESS` measures on devices of a lab",
+    "server-addr": "`--lab ADDRESS` measures on devices of a lab",
     "logger-level": "progress goes to standard error: redirect it to silence it",
     "remote-access-token": "a token in arguments is seen by every user of the machine: set HARNESS_REMOTE_TOKEN",
 }
@@ -333,6 +332,7 @@ _COMMAND_FLAGS: Final = frozenset(
         *("--json", "--keep-mib", "--model", "--output", "-o", "--path", "--prune", "--recipe", "--seed", "--state"),
         *("--unused-days", "--help", "-h", "--version", "-V", "--against", "--export", "--samples", "--section"),
         *("--rounds", "--tolerance"),
+        *("--as-class", "--certificates"),
     }
 )
 """Flags of single commands."""

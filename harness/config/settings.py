@@ -24,6 +24,7 @@ APP = "edge-harness"
 
 WHAT: Final = "What to measure"
 WHERE: Final = "Where to measure"
+LAB: Final = "In a lab"
 HOW: Final = "How to measure"
 REPORT: Final = "Where results go"
 FILES: Final = "Files and configuration"
@@ -173,6 +174,34 @@ class Settings:
     spread: Annotated[
         bool, Option("Measure each benchmark once, on whichever device is free, and not on every device.", WHERE)
     ] = False
+    lab: Annotated[
+        str | None,
+        Option(
+            "Measure on devices of the lab whose scheduler is there (`harness lab`), instead of on this machine's.",
+            LAB,
+            in_specifications=False,
+            value="ADDRESS",
+        ),
+    ] = None
+    device_class: Annotated[
+        tuple[str, ...],
+        Option(
+            "Classes of devices of the lab, of each of which any device measures each benchmark once.",
+            LAB,
+            parse=parsing.split_words,
+            in_specifications=False,
+            value="CLASS",
+        ),
+    ] = ()
+    lab_certificates: Annotated[
+        Path | None,
+        Option(
+            "Folder of this machine's certificates for the lab.",
+            LAB,
+            in_specifications=False,
+            value="FOLDER",
+        ),
+    ] = None
     platform_sig: Annotated[
         str | None, Option("Name to report for this machine.", WHERE, of_device=True, value="NAME")
     ] = None

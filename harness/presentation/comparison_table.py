@@ -176,13 +176,17 @@ def list_lines(results: Sequence[Result]) -> Iterator[Line]:
     own_hints, shared_hints = group_hints(list(zip(labels, map(collect_hints, results), strict=True)))
     compared = len(select_measured_comparisons(results))
     shared_reason = _common_text(map(_reason_not_to_compare, results))  # it stands above the table
+    described: set[tuple[str, str]] = set()  # metrics of one comparison have the same outputs
     for result, label, hints in zip(results, labels, own_hints, strict=True):
         category, comparison = categorise(result), result.comparison
         if category in _EXPLAINED or (comparison and comparison.identical):
             reason = f"{_verdict(result, category)}: {explain_verdict(result, compared)}"
             yield format_remark(Span(category.mark, category.tone), label, reason)
-        if comparison is not None and comparison.outputs is not None and comparison.outputs.reason != shared_reason:
-            yield from _list_outputs(comparison, comparison.outputs, label)
+        outputs = comparison.outputs if comparison is not None else None
+        subject = (result.benchmark.title, result.device.identity if result.device is not None else "")
+        if comparison is not None and outputs is not None and outputs.reason != shared_reason:
+            yield from _list_outputs(comparison, outputs, label) if subject not in described else ()
+            described.add(subject)
         for mark, change in list_exact_changes(comparison) if comparison else ():
             yield format_remark(Span(mark), label, change)
         notes = [note.message for note in (*result.notes, *(comparison.notes if comparison else ()))]

@@ -15,6 +15,7 @@ from harness.presentation.text import Line, Span, Tone, make_printable
 _CAUSES: Final = {
     "busy": "other programs used the machine",
     "slowed": "the CPU itself was slower than at its best: a neighbour on its core, or a lower clock",
+    "contended": "figures became worse while other programs took the CPU",
     "disturbed": "another program used the CPU of the runner",
     "noisy": "launches or iterations differ much",
     "stopped_early": "the time limit ended launches early",

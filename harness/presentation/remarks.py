@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -59,11 +60,17 @@ def collect_hints(result: Result) -> list[str]:
 
 
 def label_results(results: Sequence[Result]) -> list[str]:
-    """Name each result by model and benchmark, and by its device where there are several."""
+    """Name each result by model and benchmark, by its device where there are several, and by its metric likewise."""
     several_devices = len({result.device.identity for result in results if result.device}) > 1
-    return [
+    labels = [
         result.benchmark.title + (f" on {result.device.name}" if several_devices and result.device else "")
         for result in results
+    ]
+    shared = {label for label, count in Counter(labels).items() if count > 1}
+    metrics = [result.comparison.metric if result.comparison is not None else "" for result in results]
+    return [
+        f"{label}: {metric}" if label in shared and metric else label
+        for label, metric in zip(labels, metrics, strict=True)
     ]
 
 

@@ -84,8 +84,10 @@ def _format_throttling(result: Result) -> str:
         return ""
     if run.throttled_after_s is None:
         return f"never in {run.end_s:.0f} s"
-    change = format_change(run.change)
-    return f"{run.throttled_after_s:.0f} s ({change}{', recovered' if run.recovered else ''})"
+    change = f"{format_change(run.change)}{', recovered' if run.recovered else ''}"
+    if run.contention:
+        return f"not known ({change} beside others)"
+    return f"{run.throttled_after_s:.0f} s ({change})"
 
 
 def _format_response_p99(result: Result) -> str:

@@ -289,8 +289,8 @@ class Test(Section):
 
     Attributes:
         metric: The kind of test: "delay", "accuracy", "generic", ...; or a list of kinds, each of which is measured in
-            launches of its own where another would disturb it: "delay", "load_time", "memory", "size", "accuracy",
-            "error", "power", "operators", "layers".
+            launches of its own where another would disturb it: "delay", "generation", "load_time", "memory", "size",
+            "accuracy", "error", "power", "operators", "layers".
         identifier: Its name within the model; {ID} is its number, and axes may be named.
         commands: The command lines; if absent, the framework composes the command.
         command: A single command line, instead of commands.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from harness.core.benchmark import GENERATION_KIND
 from harness.core.generation import MOST_TOKENS, TOKENIZER, GenerationRequest
 from harness.core.placeholders import suggest
 from harness.specification.document import Findings, join
@@ -17,11 +18,11 @@ _MEANINGLESS: Final = {
     "data": "the prompt is what the model gets",
     "scores": "tokens are what the model gives",
     "same_work": "only the outputs of single executions are compared with those of the model's origin",
-    "operators": "operators are timed in single executions",
 }
 """Keys of a test that generates which mean nothing, and why."""
 
-_KINDS: Final = ("accuracy", "error", "operators", "layers")
+_EXECUTION: Final = "delay"
+_KINDS: Final = ("accuracy", "error", "layers")
 """Kinds of figures of single executions."""
 
 _LEAST: Final = {"prompt_tokens": 1, "new_tokens": 1, "depth": 0}
@@ -30,6 +31,9 @@ _LEAST: Final = {"prompt_tokens": 1, "new_tokens": 1, "depth": 0}
 def check_generation(test: Test, pointer: str, findings: Findings) -> None:
     """Report what contradicts itself in a `generation` block, or means nothing beside it."""
     if test.generation is None:
+        if GENERATION_KIND in test.kinds:
+            pointer = join(pointer, "metric", test.kinds.index(GENERATION_KIND))
+            findings.add(pointer, "nothing says what to generate", "add the block `generation`, which may be {}")
         return
     if test.generation.prompt is not None and test.generation.prompt_tokens is not None:
         message = "`prompt` and `prompt_tokens` are both given: a text has the tokens that its tokenizer makes of it"
@@ -39,6 +43,9 @@ def check_generation(test: Test, pointer: str, findings: Findings) -> None:
             message = f"`{key}` means nothing in a test that generates tokens: {reason}"
             findings.add(join(pointer, key), message, f"leave out `{key}`, or `generation`")
     for index, kind in enumerate(test.kinds):
+        if kind == _EXECUTION and GENERATION_KIND in test.kinds:
+            message = f"{kind!r} and {GENERATION_KIND!r} are the same launches, which generate"
+            findings.add(join(pointer, "metric", index), message, f"leave out {kind!r}")
         if kind in _KINDS:
             message = f"{kind!r} is a figure of single executions, and the test generates tokens"
             findings.add(join(pointer, "metric", index), message, "measure it in a test of its own")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from harness.core.generation import GenerationRequest
 from harness.core.placeholders import PlaceholderProblem, find_placeholders, substitute
 from harness.core.scalars import Scalar, format_scalar
 from harness.core.scenario import SCENARIO
@@ -129,7 +130,7 @@ def known_values(
     for name, entry in test.inputs.items():
         values[f"inputs.{name}.shape"] = ",".join(str(size) for size in entry.dimensions(shape))
         values[f"inputs.{name}.type"] = entry.type
-    return values | _file_lists(model, test)
+    return values | _generation_numbers(test) | _file_lists(model, test)
 
 
 def file_names(model: ModelSection, test: Test) -> Iterator[str]:
@@ -147,6 +148,21 @@ def launch_count(model: ModelSection, test: Test) -> int:
 def identifier_template(test: Test) -> str:
     """Return the template of the identifier; only generic tests may leave it out."""
     return test.identifier or "{ID}"
+
+
+def _generation_numbers(test: Test) -> dict[str, str]:
+    """Return the numbers of tokens of a generation; a prompt that is a text has the tokens that its tokenizer makes."""
+    entry = test.generation
+    if entry is None:
+        return {}
+    numbers = {"new_tokens": entry.new_tokens, "depth": entry.depth}
+    if entry.prompt is None:
+        numbers["prompt_tokens"] = entry.prompt_tokens
+    defaults = GenerationRequest()
+    return {
+        f"generation.{name}": str(getattr(defaults, name) if number is None else number)
+        for name, number in numbers.items()
+    }
 
 
 def _file_lists(model: ModelSection, test: Test) -> dict[str, str]:

@@ -84,3 +84,116 @@ def test_definitions_agree_with_a_program_of_known_times(project: Project, tmp_p
     assert min(expected["LLM time_to_first_token"]) >= PREFILL_S + FIRST_S
     latency = metrics["LLM token_latency"]["summary"]
     assert latency["p50"] <= latency["p90"] <= latency["p99"] <= max(metrics["LLM token_latency"]["samples"])
+
+
+def test_a_line_of_each_token_is_enough(project: Project) -> None:
+    program = "print('prompt of 4 tokens at 100', *('token %d at %d' % (n, 110 + 10 * n) for n in range(5)), sep='\\n')"
+    arguments = {
+        "start": "prompt of <prompt_tokens> tokens at <time>",
+        "token": "token <token> at <time>",
+        "unit": "ms",
+    }
+    test = one_test("lines", shlex.join((sys.executable, "-c", program)))
+    converter = {"name": "token_lines", "args": arguments}
+    outcome = project.harness("run", project.write("lines.json", generic(test, converter=converter)))
+    (result,) = outcome.read()
+    metrics = {metric["name"]: metric for metric in result["metrics"]}
+    assert metrics["LLM decode_rate"]["samples"] == pytest.approx([100.0])
+    assert metrics["LLM time_to_first_token"]["samples"] == pytest.approx([10e6])
+    assert metrics["LLM token_latency"]["summary"]["n"] == 4
+
+
+MLPERF_CLIENT = """
+import json, pathlib, sys
+
+folder = pathlib.Path(sys.argv[1]).parent
+entry = {"Scenario Name": "Phi4mini", "Execution Provider Name": "llamacpp", "Benchmark Success": sys.argv[2] == "yes"}
+entry["Error Message"] = "" if sys.argv[2] == "yes" else "Failed to create tokenizer"
+entry["overall_results"] = {"Geomean Time to First Token": 0.5, "Geomean 2nd+ Token Generation Rate": 48.125}
+(folder / "results.json").write_text(json.dumps(entry) + chr(10))
+print("Benchmark Results")
+"""
+
+
+def test_results_of_mlperf_client_are_an_output_file(project: Project) -> None:
+    program = shlex.join((sys.executable, "-c", MLPERF_CLIENT))
+    test = one_test(
+        "fine",
+        f"{program} {{output_files.results}} {{success}}",
+        iter=2,
+        output_files={
+            "results": {
+                "filename": "results.json",
+                "location": "{TGTDIR}/results.json",
+                "converter": {"name": "json_converter"},
+            }
+        },
+    )
+    tests = [
+        {**test, "identifier": word, "commands": [command.replace("{success}", word) for command in test["commands"]]}
+        for word in ("yes", "no")
+    ]
+    outcome = project.harness("run", project.write("client.json", generic(*tests)))
+    fine, failed = outcome.read()
+    assert outcome.code == 4
+    metrics = {metric["name"]: metric for metric in fine["metrics"]}
+    assert metrics["mlperf_client decode_rate"]["samples"][0] == 48.125
+    assert metrics["mlperf_client time_to_first_token"]["unit"] == "s"
+    assert "48.1 tokens/s" in outcome.stdout
+    assert failed["outcome"] == "failed"
+    assert "Failed to create tokenizer" in failed["reason"]
+    assert not any("decode_rate" in metric["name"] for metric in failed["metrics"])
+
+
+LLAMA_MAIN = Path(__file__).parents[1] / "frameworks" / "executorch" / "recorded" / "llama_main.txt"
+"""What a real one printed; test_llama_main.py has its origin."""
+
+
+def test_a_given_llama_main_is_measured_by_its_rate_of_new_tokens(project: Project, tmp_path: Path) -> None:
+    program = tmp_path / "llama_main"
+    flags = b"\0model_path\0tokenizer_path\0prompt\0temperature\0max_new_tokens\0warmup\0"
+    program.write_bytes(b"#!/bin/sh\ncat <<'END'\n" + LLAMA_MAIN.read_bytes() + b"END\nexit 0\n" + flags)
+    program.chmod(0o755)
+    for name in ("m.pte", "t.json"):
+        (project.folder / name).write_text(name)
+    specification = {
+        "model": {
+            "name": "lm",
+            "format": "executorch",
+            "framework": "executorch",
+            "files": {
+                "model": {"filename": "m.pte", "location": "m.pte"},
+                "tokenizer": {"filename": "t.json", "location": "t.json"},
+            },
+        },
+        "tests": [
+            {
+                "metric": "generation",
+                "identifier": "sky",
+                "repeat": 2,
+                "generation": {"prompt": "Why is the sky blue?", "new_tokens": 24},
+            }
+        ],
+    }
+    outcome = project.harness("run", project.write("lm.json", specification), "--program", program)
+    assert outcome.code == 0, outcome.stderr
+    (result,) = outcome.read()
+    assert "LLM generate_tokens_per_second" in outcome.stdout
+    assert "--prompt=Why is the sky blue?" in result["launches"][0]["commands"][0]
+
+
+@pytest.mark.slow
+def test_what_two_programs_print_that_they_generate_is_compared(project: Project) -> None:
+    sides = []
+    for side, last in (("control", 9), ("treatment", 5)):
+        stream = {"prompt_tokens": 4, "token_times_ns": [5e6, 6e6, 7e6], "tokens": [7, 8, last]}
+        program = project.folder / side
+        program.write_text(f"#!/bin/sh\necho 'PyTorchObserver {json.dumps({'generation': stream})}'\n")
+        program.chmod(0o755)
+        sides += [f"--{side}-program", str(program)]
+    test = one_test(
+        "lm", "{program} {generation.new_tokens}", metric="generation", generation={"prompt_tokens": 4, "new_tokens": 3}
+    )
+    specification = project.write("two.json", generic(test))
+    outcome = project.harness("compare", "-b", specification, *sides, "--pairs", "2")
+    assert "first at new token 3 of 3, 5 instead of 9" in outcome.stdout, outcome.stderr

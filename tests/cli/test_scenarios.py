@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shlex
+import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 
 from tests.cli.project import Project, generic, one_test
 
@@ -50,3 +58,62 @@ show("SUSTAINED", "start_time", "ms", [sum(latencies[:number]) for number in ran
     assert medians["SUSTAINED time_to_throttling"] == run["throttled_after_s"]
     assert "Cold, warm and sustained" in outcome.stdout
     assert "throttled" not in {note["code"] for note in result["notes"]}
+
+
+WORK = """
+import json, pathlib, sys, time
+def work():
+    wall, cpu = time.perf_counter(), time.thread_time()
+    while time.thread_time() - cpu < 0.02:
+        pass
+    return time.perf_counter() - wall, time.thread_time() - cpu
+samples, sign = [], pathlib.Path(sys.argv[1])
+for number in range(150):
+    if number == 60:
+        sign.touch()
+    samples.append(work())
+for wall, cpu in samples:
+    for metric, value in (("latency", wall), ("cpu_time", cpu)):
+        line = {"type": "NET", "metric": metric, "unit": "s", "value": str(value)}
+        print("PyTorchObserver " + json.dumps(line))
+"""
+
+
+@contextlib.contextmanager
+def _busy_loops(sign: Path) -> Iterator[None]:
+    """Start three loops on each CPU when the sign appears, and end them afterwards."""
+    loops: list[subprocess.Popen[bytes]] = []
+    over = threading.Event()
+
+    def watch() -> None:
+        while not sign.exists():
+            if over.wait(0.01):
+                return
+        loops.extend(
+            subprocess.Popen((sys.executable, "-c", "while True: pass")) for _ in range(3 * (os.cpu_count() or 1))
+        )
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+@pytest.mark.slow
+def test_busy_loops_beside_a_real_run_are_not_taken_for_heat(project: Project, tmp_path: Path) -> None:
+    sign = tmp_path / "begin"
+    command = shlex.join((sys.executable, "-c", WORK, str(sign)))
+    with _busy_loops(sign):
+        outcome = project.harness("run", project.write("beside.json", generic(one_test("beside", command))))
+    (result,) = outcome.read()
+    assert result["outcome"] == "ok", outcome.stdout
+    notes = {note["code"]: note for note in result["notes"]}
+    assert "throttled" not in notes, outcome.stdout
+    assert "without a CPU for" in notes["contended"]["message"]
+    assert not notes["contended"]["trust"]

@@ -132,7 +132,18 @@ def test_two_plug_ins_cannot_declare_the_same_option() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["margin", "base_commit", "interval", "info", "config_dir", "given", "reset_options", "output", "version", "lab"],
+    [
+        "margin",
+        "base_commit",
+        "interval",
+        "info",
+        "config_dir",
+        "given",
+        "reset_options",
+        "output",
+        "version",
+        "remote",
+    ],
 )
 def test_a_plug_in_cannot_take_the_name_of_a_flag_that_is_no_option(name: str) -> None:
     other = make_dataclass("Other", [(name, Annotated[str, Option("Something.")], "")], frozen=True)

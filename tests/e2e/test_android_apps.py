@@ -120,3 +120,64 @@ def test_two_apps_that_are_given_are_compared_with_each_other(desk: Desk, spec: 
     assert result["outcome"] == "ok", (result["reason"], result["hint"])
     pairs = result["comparison"]["pairs"]
     assert {(pair["control"][0], pair["treatment"][0]) for pair in pairs} == {(40.5, 940.5)}, done.stderr
+
+
+CHAT = r"""
+say() { log -p i -t ExecuTorch "$1"; }
+say '	Prompt Tokens: 17    Generated Tokens: 23'
+say '	Model Load Time:		0.281000 (seconds)'
+say '	Total inference time:		0.320000 (seconds)		 Rate: 	71.875000 (tokens/second)'
+say '		Prompt evaluation:	0.030000 (seconds)		 Rate: 	566.666667 (tokens/second)'
+say '	Time to first generated token:	0.030000 (seconds)'
+log -p i -t Chat BENCHMARK_DONE
+sleep 30
+"""
+"""App around ExecuTorch's LLM runner, whose statistics stand in the log alone."""
+
+
+def test_the_report_of_a_language_model_in_the_log_of_an_app_is_the_result(desk: Desk, spec: Path) -> None:
+    document = json.loads(spec.read_text())
+    (test,) = document["tests"]
+    generating = {key: test[key] for key in ("identifier", "timeout")}
+    document["tests"] = [{**generating, "metric": "generation", "commands": ["--prompt hello"], "repeat": 2}]
+    spec.write_text(json.dumps(document))
+    done = desk.harness("-b", spec, on=install(desk, CHAT))
+    assert done.code == 0, done.stderr + done.stdout
+    (result,) = done.read()
+    metrics = {metric["name"]: metric["samples"] for metric in result["metrics"]}
+    assert metrics["LLM generate_tokens_per_second"] == pytest.approx([23 / 0.290] * 2)
+    assert metrics["LLM time_to_first_token"] == pytest.approx([30, 30])
+    assert "--es prompt hello" in " ".join(result["launches"][0]["commands"][0])
+
+
+FLAGS = b"\0model_path\0tokenizer_path\0prompt\0temperature\0max_new_tokens\0warmup\0"
+LLAMA_MAIN = b"""#!/system/bin/sh
+for word; do
+  case $word in --prompt=*) printf '%s' "${word#--prompt=}" ;; esac
+done
+echo
+printf 'PyTorchObserver {"prompt_tokens": 9, "generated_tokens": 3, "inference_start_ms": 1000, '
+echo '"prompt_eval_end_ms": 1100, "first_token_ms": 1100, "inference_end_ms": 1400}'
+exit 0
+"""
+"""Program for phones that is recognised as ExecuTorch's llama_main, and prints its prompt."""
+
+
+def test_a_prompt_reaches_llama_main_on_a_phone_as_it_is(desk: Desk, spec: Path) -> None:
+    prompt = 'It\'s "$HOME" `date` \\n <b>\n; exit 1 # \u00fc'
+    program = desk.project.write("llama_main", "")
+    program.write_bytes(LLAMA_MAIN + FLAGS)
+    program.chmod(0o755)
+    document = json.loads(spec.read_text())
+    model = document["model"]
+    del model["app"]
+    model["files"]["tokenizer"] = {"filename": "t.json", "location": str(desk.project.write("t.json", "{}"))}
+    generation = {"prompt": prompt, "new_tokens": 4}
+    document["tests"] = [{"identifier": "net", "metric": "generation", "timeout": 30, "generation": generation}]
+    spec.write_text(json.dumps(document))
+    done = desk.harness("-b", spec, "--program", program, on=desk.phones[0].serial)
+    assert done.code == 0, done.stderr + done.stdout
+    (result,) = done.read()
+    metrics = {metric["name"]: metric for metric in result["metrics"]}
+    assert metrics["LLM generate_tokens_per_second"]["samples"] == [10.0]
+    assert metrics["LLM text"]["info"] == prompt

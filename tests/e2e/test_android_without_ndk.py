@@ -22,6 +22,7 @@ from tests.e2e.desk import OWN, Desk, codes, forget_locks, sh
 pytestmark = pytest.mark.slow
 
 TINY_PROGRAMS = Path(__file__).parents[1] / "frameworks" / "executorch" / "tiny_programs.py"
+MODELS = Path(__file__).parents[2] / "specifications" / "models"
 LANGUAGE_MODELS = TINY_PROGRAMS.with_name("language_models.py")
 
 
@@ -106,6 +107,47 @@ def test_a_phone_generates_the_tokens_of_eager_torch(arm64_desk: Desk) -> None:
     expected = json.loads((folder / "expected.json").read_text())
     for depth, key in ((0, "made_up"), (17, "deep")):
         assert list(array.array("q", (folder / f"depth{depth}.bin").read_bytes())) == expected[key]
+
+
+def test_the_shipped_language_model_says_the_same_on_a_phone_and_here(arm64_desk: Desk) -> None:
+    """The first generation of a launch is enough: an emulated phone takes a quarter of a minute for each."""
+    project, shipped = arm64_desk.project, MODELS / "tiny_llama.json"
+    fields = json.loads(shipped.read_text())
+    fields["model"]["files"]["tokenizer"]["location"] = str(MODELS.parent / "tokenizers" / "tiny_llama.json")
+    tests = (test for test in fields["tests"] if "xnnpack_fp32" in test["matrix"]["backend"])
+    matrix = {"backend": ["xnnpack_fp32"], "attention": ["plain"], "depth": [0], "threads": [1]}
+    fields["tests"] = [{**test, "matrix": matrix, "warmup": 0, "iter": 1, "operators": True} for test in tests]
+    spec = project.write("tiny_llama.json", fields)
+    tokens = {}
+    for name, harness in (("phone", arm64_desk.harness), ("here", project.harness)):
+        done = harness("run", "-b", spec, timeout_s=900)
+        assert done.code == 0, done.stderr + done.stdout
+        result = done.read()[-1]
+        metrics = {metric["name"]: metric for metric in result["metrics"]}
+        assert metrics["LLM decode_rate"]["samples"]
+        assert any(metric.startswith("decode: Fully Connected") for metric in metrics)
+        assert result["build"]["recipe"] == ("cross" if name == "phone" else "native")
+        tokens[name] = metrics["LLM tokens"]["info"]
+    assert tokens["phone"] == tokens["here"]
+    assert len(tokens["here"].split()) == 64
+
+
+def test_releases_generate_the_same_tokens_on_a_phone(arm64_desk: Desk) -> None:
+    fields = json.loads((MODELS / "tiny_llama.json").read_text())
+    fields["model"]["files"]["tokenizer"]["location"] = str(MODELS.parent / "tokenizers" / "tiny_llama.json")
+    (test,) = (test for test in fields["tests"] if "xnnpack_fp32" in test["matrix"]["backend"])
+    matrix = {"backend": ["xnnpack_fp32"], "attention": ["plain"], "depth": [0], "threads": [1]}
+    generation = {"prompt_tokens": 16, "new_tokens": 8}
+    fields["tests"] = [{**test, "matrix": matrix, "generation": generation, "warmup": 0, "iter": 1}]
+    spec = arm64_desk.project.write("tiny_llama.json", fields)
+    sides = ("--source", "releases:executorch", "--control", "1.5.0", "--treatment", "1.5.1", "--pairs", "1")
+    done = arm64_desk.harness("compare", "-b", spec, *sides, timeout_s=900)
+    results = [result for result in done.read() if result["comparison"]]
+    assert {result["comparison"]["metric"] for result in results} == {"LLM decode_rate", "LLM time_to_first_token"}
+    for result in results:
+        assert result["outcome"] == "ok", (result["reason"], done.stderr)
+        assert result["comparison"]["outputs"]["verdict"] == "identical"
+        assert len(result["comparison"]["pairs"]) == 1
 
 
 PROGRAM = r"""

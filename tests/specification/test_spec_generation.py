@@ -6,6 +6,7 @@ import pytest
 from pydantic import JsonValue
 
 from harness.core.generation import GenerationRequest
+from harness.core.placeholders import substitute
 from tests.specification.conftest import Complain, Expand, Members
 
 MODEL: Members = {"framework": "executorch", "files": {"model": {"filename": "m.pte", "location": "/m.pte"}}}
@@ -38,6 +39,24 @@ def test_each_depth_of_an_axis_is_a_benchmark_of_its_own(expand: Expand) -> None
     assert shallow.generation == GenerationRequest(prompt_tokens=7, new_tokens=5, depth=0)
     assert deep.generation == GenerationRequest(prompt_tokens=7, new_tokens=5, depth=1024)
     assert shallow.digest != deep.digest
+
+
+def test_commands_are_told_the_numbers_of_tokens(expand: Expand) -> None:
+    command = "{generation.prompt_tokens} {generation.new_tokens} {generation.depth}"
+    test: Members = {"command": command, "matrix": {"deep": [3]}, "identifier": "{deep}"}
+    (benchmark,) = expand({}, {**test, "generation": {"new_tokens": 5, "depth": "{deep}"}})
+    assert [substitute(template, benchmark.variables) for template in benchmark.commands] == ["128 5 3"]
+
+
+def test_nobody_knows_the_tokens_of_a_text(complain: Complain) -> None:
+    block: Members = {"prompt": "a", "new_tokens": 5}
+    complaint = complain(WITH_FILES, {"command": "{program} {generation.prompt_tokens}", "generation": block})
+    assert "unknown placeholder {generation.prompt_tokens}" in str(complaint)
+
+
+def test_a_number_that_names_itself_is_refused(complain: Complain) -> None:
+    complaint = complain(MODEL, {**TYPED, "generation": {"depth": "{generation.depth}"}})
+    assert complaint
 
 
 def test_a_prompt_is_a_text_with_placeholders(expand: Expand) -> None:
@@ -90,12 +109,20 @@ def test_a_prompt_without_a_tokenizer_is_refused(complain: Complain) -> None:
         ("data", "digits"),
         ("scores", ["logits"]),
         ("same_work", True),
-        ("operators", True),
     ],
 )
 def test_what_means_nothing_beside_a_generation_is_refused(complain: Complain, key: str, value: JsonValue) -> None:
     problems = complain(MODEL, {**TYPED, "generation": {}, key: value})
     assert f"`{key}` means nothing in a test that generates tokens" in problems[0].message
+
+
+def test_a_list_of_kinds_may_name_it(expand: Expand, complain: Complain) -> None:
+    (benchmark,) = expand(MODEL, {**TYPED, "metric": ["generation", "load_time"], "generation": {}})
+    assert (benchmark.metric, benchmark.kinds) == ("generation", ("generation", "load_time"))
+    (problem,) = complain(MODEL, {**TYPED, "metric": ["load_time", "generation"]})
+    assert problem.message == "nothing says what to generate"
+    (problem,) = complain(MODEL, {**TYPED, "metric": ["delay", "generation"], "generation": {}})
+    assert problem.message == "'delay' and 'generation' are the same launches, which generate"
 
 
 def test_kinds_of_single_executions_are_refused(complain: Complain) -> None:

@@ -82,7 +82,8 @@ def _throttling(run: LongRun, across: Axis) -> Iterator[Mark]:
     if run.throttled_after_s is not None:
         x = across.place(run.throttled_after_s)
         is_left = x > (LEFT + WIDTH) / 2
-        text = f"throttled after {run.throttled_after_s:.0f} s, {format_change(run.change)}"
+        word = "beside other programs" if run.contention else "throttled"
+        text = f"{word} after {run.throttled_after_s:.0f} s, {format_change(run.change)}"
         yield Path("switch", f"M{x:.1f} {TOP - 12}V{HEIGHT - BOTTOM}")
         yield Label(text, x - 5 if is_left else x + 5, TOP - 8, "end" if is_left else "start")
 
