@@ -69,6 +69,6 @@ def recorded_generations(name: str) -> GenerationTrace:
     """Load a recording.
 
     Args:
-        name: `quiet` (pages as they come), `shared`, `alternating` (has turns too) or `loaded`.
+        name: `quiet` (pages as they come), `resting` and `alternating` (have turns too), `shared` or `loaded`.
     """
     return GenerationTrace.model_validate_json((FOLDER / f"tiny_llama-8da4w-{name}.json").read_text())

@@ -176,7 +176,15 @@ def spread(launches: Launches) -> float:
 
 @pytest.mark.parametrize(
     ("recording", "in_turns"),
-    [("quiet", False), ("shared", False), ("alternating", False), ("alternating", True), ("loaded", False)],
+    [
+        ("quiet", False),
+        ("resting", False),
+        ("resting", True),
+        ("shared", False),
+        ("alternating", False),
+        ("alternating", True),
+        ("loaded", False),
+    ],
 )
 def test_generations_are_compared_for_the_price_of_llama_bench(recording: str, *, in_turns: bool) -> None:
     trace = recorded_generations(recording)
