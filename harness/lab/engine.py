@@ -127,6 +127,10 @@ class Engine:
         finally:
             task.future.release()
 
+    def retire(self, address: str) -> None:
+        """End the process of a device that is not there: its host starts another one when the device is back."""
+        self._client.retire_workers([address], close_workers=True)
+
     def cancel(self, pending: Collection[LabTask]) -> None:
         """Cancel jobs: those that have not begun are forgotten, and the processes of the others start anew."""
         if not pending:

@@ -32,6 +32,8 @@ _AGAIN_S: Final = 5.0
 """How long to wait for a scheduler that went away, before the next attempt."""
 _RESCAN_S: Final = 60.0
 """How often to look for devices that were connected since."""
+_RETURN_S: Final = 15.0
+"""The same while a device that had joined is away."""
 
 
 @dataclass(slots=True)
@@ -56,6 +58,7 @@ class Host:
     security: Security | None
     say: Callable[[str], None]
     _nannies: dict[str, Nanny] = field(default_factory=dict)
+    _joined: set[str] = field(default_factory=set)
 
     def join(self) -> ExitCode:
         """Serve devices until a signal ends it.
@@ -77,17 +80,23 @@ class Host:
         while not stop.is_set():
             await self._start_missing()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), _RESCAN_S if self._nannies else _AGAIN_S)
+                await asyncio.wait_for(stop.wait(), self._next_look_s())
         await asyncio.gather(*(nanny.close() for nanny in self._nannies.values()), return_exceptions=True)
         return ExitCode.OK
 
+    def _next_look_s(self) -> float:
+        if not self._nannies:
+            return _AGAIN_S
+        return _RETURN_S if self._joined.difference(self._nannies) else _RESCAN_S
+
     async def _start_missing(self) -> None:
-        """Start a process for each device that has none: new ones, and those whose scheduler went away."""
+        """Start a process for each device that has none: those that are new or back, or whose scheduler went away."""
         from distributed import Nanny  # noqa: PLC0415 - an extra
         from distributed.core import Status  # noqa: PLC0415 - an extra
 
         for identity, nanny in list(self._nannies.items()):
-            if nanny.status in {Status.closed, Status.failed, Status.closing}:
+            if nanny.status in {Status.closed, Status.failed, Status.closing, Status.closing_gracefully}:
+                await nanny.close()
                 del self._nannies[identity]
         for device in await asyncio.to_thread(self._find_devices):
             if device.identity in self._nannies:
@@ -119,6 +128,7 @@ class Host:
                 await nanny.close()
                 continue
             self._nannies[device.identity] = nanny
+            self._joined.add(device.identity)
             self.say(f"{device.name} joined as {served.device_class}")
 
     def _find_devices(self) -> Sequence[Device]:

@@ -128,12 +128,16 @@ class JobReport(Value):
     """Answer to a job.
 
     Attributes:
-        report: The result with its logs; None where files are missing.
+        report: The result with its logs; None where the job was not begun.
         missing: Digests of files that the host does not have.
+        absent: Why the device could not be reached before anything was measured; empty where it could.
+        address: Address of the process that answers.
     """
 
     report: Report | None = None
     missing: tuple[str, ...] = ()
+    absent: str = ""
+    address: str = ""
 
 
 def describe_file(path: Path, name: str) -> LabFile:

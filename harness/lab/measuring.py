@@ -14,7 +14,7 @@ from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
 from harness.core.errors import DeviceLost, EnvironmentProblem, ExitCode, UsageError
 from harness.core.protocols import Display, Reporter
-from harness.core.result import Outcome
+from harness.core.result import Outcome, Result
 from harness.flows.measure.jobs import report_failure
 from harness.flows.measure.plan import Failure
 from harness.flows.measure.reporting import Reporting, prepare_reporters
@@ -24,6 +24,7 @@ from harness.lab.engine import Engine, LabTask, connect
 from harness.lab.jobs import (
     ChosenSettings,
     Job,
+    JobReport,
     LabFile,
     Place,
     class_resource,
@@ -37,7 +38,7 @@ _POLL_S: Final = 5.0
 _PATIENCE_S: Final = 120.0
 """How long a job waits for a device of its class while the lab has none at all."""
 _MOST_SENT: Final = 5
-"""How often files are sent again for one job: a host that joined since lacks them."""
+"""How often one job is submitted: again where a host that joined since lacks its files, or a device went away."""
 _HEEDED: Final = frozenset(
     {
         *("benchmark_file", "only", "skip", "benchmark_digest", "framework", "string_map", "root_model_dir", "env"),
@@ -157,17 +158,31 @@ class _Measuring:
             outcome = Outcome.DEVICE_LOST if isinstance(error, DeviceLost) else Outcome.FAILED
             self._fail(task, Failure(outcome, error.message, error.hint, is_environment_problem=True))
             return
-        if answer.report is not None:
+        target = self._targets[task.resource]
+        if answer.report is not None and not self._is_for_another(answer.report.result, task):
             self._reporting.report(answer.report)
             return
-        target = self._targets[task.resource]
-        here = [place for place in self._engine.places() if target.accepts(place)]
+        if answer.absent:
+            self._display.warn(f"! {answer.absent}: its jobs wait for another device of {target.label}")
+            self._engine.retire(answer.address)
         if task.attempts >= _MOST_SENT:
-            reason = f"hosts of {target.label} do not keep the files that they get"
-            self._fail(task, Failure(Outcome.FAILED, reason, "look at the disks of hosts", is_environment_problem=True))
+            self._fail(task, _explain_no_begin(answer, target))
             return
-        self._send_files(here)
+        if answer.missing:
+            self._send_files([place for place in self._engine.places() if target.accepts(place)])
         self._pending.append(self._engine.submit(task.job, task.resource, attempts=task.attempts + 1))
+
+    def _is_for_another(self, result: Result, task: LabTask) -> bool:
+        """Return whether a job whose device was lost is done again: by another one of its class."""
+        if result.outcome is not Outcome.DEVICE_LOST or task.attempts >= _MOST_SENT:
+            return False
+        if self._targets[task.resource].is_single:
+            return False
+        name = result.device.name if result.device is not None else "a device"
+        self._display.warn(
+            f"! {name} was lost while it measured {result.benchmark.title}: another device does it again"
+        )
+        return True
 
     def _send_files(self, places: Sequence[Place]) -> None:
         for problem in self._engine.send_files(self._files, places):
@@ -211,6 +226,14 @@ class _Measuring:
             self._display.warn(f"{device}: {text}")
         elif self._settings.verbose or self._settings.debug or text.startswith("measuring"):
             self._display.say(f"{device}: {text}")
+
+
+def _explain_no_begin(answer: JobReport, target: _Target) -> Failure:
+    """Return why a job was not begun, however often it was submitted."""
+    if answer.absent:
+        return Failure(Outcome.DEVICE_LOST, answer.absent, "look at its cable", is_environment_problem=True)
+    reason = f"hosts of {target.label} do not keep the files that they get"
+    return Failure(Outcome.FAILED, reason, "look at the disks of hosts", is_environment_problem=True)
 
 
 def _refuse(settings: Settings) -> None:

@@ -112,7 +112,12 @@ def run_job(text: str) -> str:
             return JobReport(missing=missing).model_dump_json()
         with TemporaryDirectory(prefix="harness-lab-") as scratch:
             settings = _settings(job, served, Path(scratch))
-            report = _measure(job, served.device, settings)
+            try:
+                platform = plugins.platform(served.device.platform, settings)
+                device = _find(platform, served.device)
+            except HarnessError as error:
+                return JobReport(absent=error.message, address=_own_address()).model_dump_json()
+            report = _measure(job, platform, device, settings)
     result = report.result.model_copy(update={"uid": job.uid})
     return JobReport(report=report.model_copy(update={"result": result, "place": None})).model_dump_json()
 
@@ -172,7 +177,13 @@ class _SilentTask:
         """Show nothing: a lab has the beginning of a task, and its end."""
 
 
-def _measure(job: Job, device: Device, settings: Settings) -> Report:
+def _own_address() -> str:
+    from distributed import get_worker  # noqa: PLC0415 - an extra
+
+    return str(get_worker().address)
+
+
+def _measure(job: Job, platform: Platform, device: Device, settings: Settings) -> Report:
     """Measure a job by the flow of `harness run`; whatever goes wrong is a failed result."""
     benchmark, collector = _with_files(job, settings.cache_dir), _Collector()
     difference = own_versions().explain_difference(job.versions)
@@ -180,9 +191,9 @@ def _measure(job: Job, device: Device, settings: Settings) -> Report:
         failure = Failure(Outcome.FAILED, f"the client has {difference}", "install the same everywhere")
         return report_failure(benchmark, device, failure, settings)
     try:
-        platform = plugins.platform(device.platform, settings)
-        found = _find(platform, device)
-        plan = Plan(platform, assign([benchmark], [found], platform, NO_METERS), load_frameworks([benchmark], settings))
+        plan = Plan(
+            platform, assign([benchmark], [device], platform, NO_METERS), load_frameworks([benchmark], settings)
+        )
         flow.run(plan, settings, _LabProgress(job, device), listeners=[collector], reproduce=lambda _: None)
     except HarnessError as error:
         outcome = Outcome.DEVICE_LOST if isinstance(error, DeviceLost) else Outcome.FAILED

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.testing.phones import start_phones
+from harness.testing.phones.android.lab import PhoneLab
 from tests.cli.project import Project, generic, one_test
 from tests.lab.labs import Lab, Process, open_lab, start
 from tests.processes import wait_until
@@ -48,10 +49,39 @@ def test_a_host_that_dies_loses_no_job(project: Project, monkeypatch: pytest.Mon
     assert f"{JOBS} ok" in output
 
 
+def test_a_phone_that_is_unplugged_takes_no_jobs_of_others(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its process would fail each job at once, and so take all that wait; it comes back with the phone."""
+    spec = project.write("spec.json", generic(one_test("a-{n}", "true", SLEEPING, matrix={"n": [*range(1, JOBS + 1)]})))
+    with (
+        start_phones(2) as phones,
+        open_lab(project.folder) as lab,
+        _host(lab, "only", monkeypatch, phones) as host,
+    ):
+        client = subprocess.Popen(
+            [sys.executable, "-m", "harness", str(spec), "--lab", lab.address],
+            env={**project.environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        wait_until(lambda: len(_results(project)) >= 2, 120)
+        phones.phones[0].unplug()
+        output, _ = client.communicate(timeout=240)
+        assert client.returncode == 0, output
+        assert f"{JOBS} ok" in output
+        assert len(_results(project)) == JOBS
+        assert host.text.count("joined as phone") == 2
+        phones.phones[0].plug()
+        wait_until(lambda: host.text.count("joined as phone") == 3, 60)
+
+
 @contextlib.contextmanager
-def _host(lab: Lab, name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Process]:
-    """Join two phones of a server of adb of their own, as a host."""
-    with start_phones(2) as phones, monkeypatch.context() as changed:
+def _host(lab: Lab, name: str, monkeypatch: pytest.MonkeyPatch, connected: PhoneLab | None = None) -> Iterator[Process]:
+    """Join phones as a host: two of a server of adb of their own, or those that are given."""
+    with (
+        contextlib.nullcontext(connected) if connected else start_phones(2) as phones,
+        monkeypatch.context() as changed,
+    ):
         changed.setenv("HARNESS_ADB_SERVER", str(phones.server))
         changed.setenv("ANDROID_ADB_SERVER_PORT", str(phones.port))
         words = ("lab", "join", lab.address, "--platforms", "android", "--as-class", "phone")
