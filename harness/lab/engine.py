@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +42,10 @@ class LabTask:
     attempts: int = 1
 
 
+class LabLost(EnvironmentProblem):
+    """The connection to a lab that had answered was lost."""
+
+
 class _Unanswered(Exception):
     """A call in the process of a device that brought no answer, and why."""
 
@@ -49,10 +55,12 @@ class Engine:
 
     Args:
         client: Client of the library.
+        address: Address of the scheduler.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, address: str) -> None:
         self._client = client
+        self._address = address
 
     def places(self) -> Sequence[Place]:
         """Return the devices whose processes answer, by name."""
@@ -99,11 +107,18 @@ class Engine:
         return LabTask(job, resource, future, attempts)
 
     def finished(self, pending: Collection[LabTask], timeout_s: float) -> Sequence[LabTask]:
-        """Wait for the next jobs to finish, and return them; none where that takes longer."""
+        """Wait for the next jobs to finish, and return them; none where that takes longer.
+
+        Raises:
+            LabLost: The scheduler went away, and forgot them.
+        """
         from distributed import wait  # noqa: PLC0415 - an extra
 
-        with contextlib.suppress(TimeoutError):
-            wait([task.future for task in pending], timeout=timeout_s, return_when="FIRST_COMPLETED")
+        try:
+            with contextlib.suppress(TimeoutError):
+                wait([task.future for task in pending], timeout=timeout_s, return_when="FIRST_COMPLETED")
+        except CancelledError as error:
+            raise self.lost() from error
         return [task for task in pending if task.future.done()]
 
     def result(self, task: LabTask) -> JobReport:
@@ -111,9 +126,11 @@ class Engine:
 
         Raises:
             DeviceLost: Processes ended one after the other while they did it.
+            LabLost: The scheduler went away, and forgot it.
             EnvironmentProblem: The lab could not do it.
         """
         from distributed import KilledWorker  # noqa: PLC0415 - an extra
+        from distributed.comm.core import CommClosedError  # noqa: PLC0415 - an extra
 
         try:
             return JobReport.model_validate_json(task.future.result(timeout=_ROUND_TRIP_S))
@@ -122,6 +139,8 @@ class Engine:
                 "the processes of several devices ended while they measured it",
                 hint="`harness lab status` shows which are left",
             ) from error
+        except (CancelledError, CommClosedError) as error:
+            raise self.lost() from error
         except Exception as error:  # whatever the process of a device raised
             raise EnvironmentProblem(f"the lab could not do it: {type(error).__name__}: {error}") from error
         finally:
@@ -155,6 +174,13 @@ class Engine:
             yield
         finally:
             self._client.unsubscribe_topic(tasks.TOPIC)
+
+    def lost(self) -> LabLost:
+        """Return the error that its connection was lost."""
+        return LabLost(
+            f"the connection to the lab at {self._address} was lost",
+            hint="what was reported is kept; start the command again when the lab is there",
+        )
 
     def _call(self, address: str, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - of any kind
         """Call a function in the process of a device, also while it measures.
@@ -190,12 +216,14 @@ def connect(address: str, security: Security | None = None) -> Iterator[Engine]:
 
     Raises:
         EnvironmentProblem: It does not answer, or not to this client.
+        LabLost: It answered, and then went away.
     """
     require_packages()
     configure()
     from distributed import Client  # noqa: PLC0415 - an extra
     from distributed.comm.core import CommClosedError  # noqa: PLC0415 - an extra
 
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # a lost connection is said in our words
     place = scheduler_address(address, encrypted=security is not None)
     try:
         client = Client(place, security=security, timeout=_CONNECT_S)
@@ -204,11 +232,9 @@ def connect(address: str, security: Security | None = None) -> Iterator[Engine]:
             f"the lab at {place} does not answer: {error}",
             hint="start it by `harness lab serve`, and look at address and certificates",
         ) from error
+    engine = Engine(client, place)
     with client:
         try:
-            yield Engine(client)
+            yield engine
         except (CommClosedError, OSError) as error:
-            raise EnvironmentProblem(
-                f"the connection to the lab at {place} was lost: {error}",
-                hint="what was reported is kept; start the command again when the lab is there",
-            ) from error
+            raise engine.lost() from error

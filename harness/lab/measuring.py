@@ -20,7 +20,7 @@ from harness.flows.measure.plan import Failure
 from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.workload import load_benchmarks, select
 from harness.lab.configuration import load_security
-from harness.lab.engine import Engine, LabTask, connect
+from harness.lab.engine import Engine, LabLost, LabTask, connect
 from harness.lab.jobs import (
     ChosenSettings,
     Job,
@@ -33,10 +33,11 @@ from harness.lab.jobs import (
     own_versions,
     slug,
 )
+from harness.shell import pause
 
 _POLL_S: Final = 5.0
-_PATIENCE_S: Final = 120.0
-"""How long a job waits for a device of its class while the lab has none at all."""
+_AGAIN_S: Final = 2.0
+"""Between attempts to reach a lab that went away."""
 _MOST_SENT: Final = 5
 """How often one job is submitted: again where a host that joined since lacks its files, or a device went away."""
 _HEEDED: Final = frozenset(
@@ -91,10 +92,7 @@ def run(settings: Settings, display: Display, *, listeners: Sequence[Reporter] =
     benchmarks = select(load_benchmarks(settings), settings.only, settings.skip, settings.benchmark_digest)
     reporting = Reporting(prepare_reporters(settings), display, listeners, lambda _: None)
     try:
-        with connect(settings.lab or "", load_security(settings.lab_certificates)) as engine:
-            targets = _choose(engine.places(), settings.device_class, settings.devices)
-            _reject_other_versions(targets)
-            _Measuring(engine, settings, display, reporting).run(benchmarks, targets)
+        _Measuring(settings, display, reporting).run(benchmarks)
     except KeyboardInterrupt as interruption:
         interruption.add_note(reporting.describe_kept())
         raise
@@ -107,8 +105,9 @@ def run(settings: Settings, display: Display, *, listeners: Sequence[Reporter] =
 class _Measuring:
     """Jobs of one command, from their files to their reports."""
 
-    def __init__(self, engine: Engine, settings: Settings, display: Display, reporting: Reporting) -> None:
-        self._engine = engine
+    _engine: Engine
+
+    def __init__(self, settings: Settings, display: Display, reporting: Reporting) -> None:
         self._settings = settings
         self._display = display
         self._reporting = reporting
@@ -118,23 +117,63 @@ class _Measuring:
         self._files: dict[Path, LabFile] = {}
         self._alone_since: float | None = None
 
-    def run(self, benchmarks: Sequence[Benchmark], targets: Sequence[_Target]) -> None:
+    def run(self, benchmarks: Sequence[Benchmark]) -> None:
+        """Submit the jobs and report them; those that a lab forgot, because it started again, are submitted again."""
+        lost: LabLost | None = None
+        lost_at = 0.0
+        while True:
+            try:
+                with connect(self._settings.lab or "", load_security(self._settings.lab_certificates)) as engine:
+                    self._engine = engine
+                    if lost is None:
+                        self._submit(benchmarks)
+                    else:
+                        self._submit_again()
+                    lost = None
+                    self._report_all()
+            except LabLost as error:
+                if not self._pending:
+                    raise
+                lost, lost_at, self._alone_since = error, time.monotonic(), None
+                self._display.warn(f"! {error.message}: waiting for it with {len(self._pending)} jobs")
+            except EnvironmentProblem:
+                if lost is None:
+                    raise
+                if time.monotonic() - lost_at > self._settings.return_timeout:
+                    raise lost from None
+            else:
+                return
+            pause(_AGAIN_S)
+
+    def _submit(self, benchmarks: Sequence[Benchmark]) -> None:
+        targets = _choose(self._engine.places(), self._settings.device_class, self._settings.devices)
+        _reject_other_versions(targets)
         self._targets = {target.resource: target for target in targets}
         jobs = [(self._job(benchmark), target) for benchmark in benchmarks for target in targets]
         self._ids = {job.id for job, _ in jobs}
         for target in targets:
             self._send_files(target.places)
+        self._pending = [self._engine.submit(job, target.resource) for job, target in jobs]
+        self._display.say(f"{len(jobs)} jobs for {', '.join(target.label for target in targets)}")
+
+    def _submit_again(self) -> None:
+        """Submit the jobs that are not reported. Hosts that join later ask for files that they lack."""
+        self._pending = [self._engine.submit(task.job, task.resource, attempts=task.attempts) for task in self._pending]
+        self._display.say(f"the lab is back: {len(self._pending)} jobs were submitted again")
+
+    def _report_all(self) -> None:
         with self._engine.progress(self._ids, self._show):
             try:
-                self._pending = [self._engine.submit(job, target.resource) for job, target in jobs]
-                self._display.say(f"{len(jobs)} jobs for {', '.join(target.label for target in targets)}")
                 while self._pending:
                     for task in self._engine.finished(self._pending, _POLL_S):
-                        self._pending.remove(task)
                         self._report(task)
+                        self._pending.remove(task)
                     self._give_up_without_devices()
-            finally:
+            except (LabLost, OSError):
+                raise  # there is nobody to cancel them
+            except BaseException:
                 self._engine.cancel(self._pending)
+                raise
 
     def _job(self, benchmark: Benchmark) -> Job:
         chosen = ChosenSettings(**{name: getattr(self._settings, name) for name in ChosenSettings.model_fields})
@@ -211,7 +250,7 @@ class _Measuring:
             self._alone_since = time.monotonic()
             labels = ", ".join(self._targets[resource].label for resource in sorted(wanted))
             self._display.warn(f"! the lab has no device of {labels} now: waiting for one")
-        if time.monotonic() - self._alone_since < max(_PATIENCE_S, self._settings.return_timeout):
+        if time.monotonic() - self._alone_since < self._settings.return_timeout:
             return
         lost = Failure(
             Outcome.DEVICE_LOST, "all devices that could measure it left the lab", is_environment_problem=True

@@ -40,6 +40,8 @@ VARIABLE: Final = "EDGE_HARNESS_LAB_DEVICE"
 """Environment variable of a process: the device that it serves (`ServedDevice`)."""
 TOPIC: Final = "harness"
 _FILES: Final = Path("lab", "files")
+_RETURN_S: Final = 10.0
+"""How long a job waits for a device that went away: another one of its class can do it."""
 _one_at_a_time: Final = threading.Lock()
 
 
@@ -239,6 +241,7 @@ def _settings(job: Job, served: ServedDevice, scratch: Path) -> Settings:
         plug_ins=host.plug_ins,
         cpus=host.cpus,
         lock_timeout=host.lock_timeout,
+        return_timeout=_RETURN_S,
         cool_timeout=host.cool_timeout,
         monsoon_map=host.monsoon_map,
         cache_dir=served.cache_dir,

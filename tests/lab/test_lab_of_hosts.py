@@ -192,7 +192,7 @@ def test_a_client_whose_scheduler_dies_says_so(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", *_slow(project, seconds=60))))
     with open_lab(project.folder) as opened, opened.host("green") as host:
         client = subprocess.Popen(
-            [sys.executable, "-m", "harness", str(spec), "--lab", opened.address],
+            [sys.executable, "-m", "harness", str(spec), "--lab", opened.address, "--return-timeout", "3"],
             env=project.environment,
             stderr=subprocess.PIPE,
             text=True,
@@ -203,7 +203,33 @@ def test_a_client_whose_scheduler_dies_says_so(project: Project) -> None:
         assert client.returncode == 3, errors
         assert "the connection to the lab at" in errors
         assert "was lost" in errors
+        assert "Traceback" not in errors
         wait_until(lambda: not measuring_children(host, "slow.py"), 60)
+
+
+def test_jobs_that_a_scheduler_forgot_are_submitted_again(project: Project) -> None:
+    tests = [one_test(f"a-{number}", *_slow(project, seconds=2)) for number in range(4)]
+    spec = project.write("spec.json", generic(*tests))
+    with open_lab(project.folder) as opened, opened.host("green"):
+        port = opened.address.rpartition(":")[2]
+        client = subprocess.Popen(
+            [sys.executable, "-m", "harness", str(spec), "--lab", opened.address],
+            env=project.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        wait_until(lambda: len(list((project.folder / "results").rglob("result.json"))) == 1, 60)
+        opened.scheduler.started.kill()
+        opened.scheduler.started.wait(20)
+        again = start(project.folder, "again", "lab", "serve", "--port", port)
+        try:
+            output, _ = client.communicate(timeout=180)
+        finally:
+            again.stop()
+    assert client.returncode == 0, output
+    assert "jobs were submitted again" in output
+    assert len(list((project.folder / "results").rglob("result.json"))) == len(tests)
 
 
 @pytest.mark.parametrize("address", ["", "http://lab", "lab:0", "lab:99999", "lab:x", "::1", ":8786"])
