@@ -94,15 +94,18 @@ $(VENV)/.dev: $(VENV)/.run
 
 # What pip cannot install, where we may install it. Tests say what they miss, and in CI missing parts fail.
 system:
-	@missing=""; \
-	for tool in g++ aarch64-linux-gnu-g++ cmake taskset git hg zsh fish chromium; do command -v $$tool > /dev/null || missing="$$missing $$tool"; done; \
-	command -v ios > /dev/null || command -v npm > /dev/null || missing="$$missing npm"; \
-	[ "$$(uname -s)" != Linux ] || command -v perf > /dev/null || missing="$$missing linux-perf"; \
-	ls /usr/lib/postgresql/*/bin/postgres > /dev/null 2>&1 || command -v postgres > /dev/null || missing="$$missing postgres"; \
-	if [ -z "$$missing" ]; then exit 0; fi; \
+	@packages=""; \
+	need() { command -v "$$1" > /dev/null || packages="$$packages $$2"; }; \
+	need g++ g++; need cmake cmake; need make make; need taskset util-linux; need git git; need hg mercurial; \
+	need zsh zsh; need fish fish; need chromium chromium; \
+	need aarch64-linux-gnu-g++ "g++-aarch64-linux-gnu libc6-dev-arm64-cross"; \
+	command -v ios > /dev/null || need npm npm; \
+	[ "$$(uname -s)" != Linux ] || need perf linux-perf; \
+	ls /usr/lib/postgresql/*/bin/postgres > /dev/null 2>&1 || need postgres postgresql; \
+	if [ -z "$$packages" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	  apt-get update -qq && apt-get install -y -qq --no-install-recommends g++ g++-aarch64-linux-gnu libc6-dev-arm64-cross cmake make util-linux git mercurial zsh fish postgresql chromium npm linux-perf > /dev/null; \
-	else echo "missing:$$missing (tests that need them will skip; try: sudo apt install g++ g++-aarch64-linux-gnu cmake util-linux git mercurial zsh fish postgresql chromium npm linux-perf)"; fi
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends $$packages > /dev/null; \
+	else echo "missing (tests that need them will skip; try: sudo apt install$$packages)"; fi
 
 clean: ## Remove the environment and caches of tools
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
