@@ -39,7 +39,8 @@ _POLL_S: Final = 5.0
 _AGAIN_S: Final = 2.0
 """Between attempts to reach a lab that went away."""
 _MOST_SENT: Final = 5
-"""How often one job is submitted: again where a host that joined since lacks its files, or a device went away."""
+"""How often one job is submitted: again where a host that joined since lacks its files, or a device went away. And how
+often a lab may go away with nothing done in between."""
 _HEEDED: Final = frozenset(
     {
         *("benchmark_file", "only", "skip", "benchmark_digest", "framework", "string_map", "root_model_dir", "env"),
@@ -120,7 +121,7 @@ class _Measuring:
     def run(self, benchmarks: Sequence[Benchmark]) -> None:
         """Submit the jobs and report them; those that a lab forgot, because it started again, are submitted again."""
         lost: LabLost | None = None
-        lost_at = 0.0
+        lost_at, losses, left = 0.0, 0, 0
         while True:
             try:
                 with connect(self._settings.lab or "", load_security(self._settings.lab_certificates)) as engine:
@@ -132,8 +133,10 @@ class _Measuring:
                     lost = None
                     self._report_all()
             except LabLost as error:
-                if not self._pending:
+                losses = losses + 1 if len(self._pending) == left else 1
+                if not self._pending or losses > _MOST_SENT:
                     raise
+                left = len(self._pending)
                 lost, lost_at, self._alone_since = error, time.monotonic(), None
                 self._display.warn(f"! {error.message}: waiting for it with {len(self._pending)} jobs")
             except EnvironmentProblem:
@@ -193,6 +196,8 @@ class _Measuring:
     def _report(self, task: LabTask) -> None:
         try:
             answer = self._engine.result(task)
+        except LabLost:
+            raise
         except EnvironmentProblem as error:
             outcome = Outcome.DEVICE_LOST if isinstance(error, DeviceLost) else Outcome.FAILED
             self._fail(task, Failure(outcome, error.message, error.hint, is_environment_problem=True))

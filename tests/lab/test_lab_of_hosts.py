@@ -137,7 +137,7 @@ def test_a_killed_process_begins_anew_and_its_job_is_done_once(project: Project)
             stderr=subprocess.STDOUT,
             text=True,
         )
-        wait_until(lambda: bool(measuring_children(host, "slow.py")), 60)
+        wait_until((project.folder / "launched").exists, 60)
         (orphan, *_) = measuring_children(host, "slow.py")
         _process_of_device(orphan).kill()
         wait_until(lambda: not orphan.is_running() or orphan.status() == psutil.STATUS_ZOMBIE, 20)
