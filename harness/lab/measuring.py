@@ -116,7 +116,7 @@ class _Measuring:
         self._ids: set[str] = set()
         self._targets: Mapping[str, _Target] = {}
         self._files: dict[Path, LabFile] = {}
-        self._alone_since: float | None = None
+        self._alone_since: dict[str, float] = {}
 
     def run(self, benchmarks: Sequence[Benchmark]) -> None:
         """Submit the jobs and report them; those that a lab forgot, because it started again, are submitted again."""
@@ -137,7 +137,7 @@ class _Measuring:
                 if not self._pending or losses > _MOST_SENT:
                     raise
                 left = len(self._pending)
-                lost, lost_at, self._alone_since = error, time.monotonic(), None
+                lost, lost_at, self._alone_since = error, time.monotonic(), {}
                 self._display.warn(f"! {error.message}: waiting for it with {len(self._pending)} jobs")
             except EnvironmentProblem:
                 if lost is None:
@@ -239,31 +239,34 @@ class _Measuring:
         self._reporting.report(report_failure(task.job.benchmark, device, failure, self._settings))
 
     def _give_up_without_devices(self) -> None:
-        """Fail the jobs whose devices all went away, after a while."""
+        """Fail the jobs whose devices have all been away for a while."""
         if not self._pending:
             return
-        wanted = {task.resource for task in self._pending}
         present = {
             resource
             for place in self._engine.places()
             for resource in (class_resource(place.device_class), device_resource(place.device.identity))
         }
-        if wanted & present:
-            self._alone_since = None
-            return
-        if self._alone_since is None:
-            self._alone_since = time.monotonic()
-            labels = ", ".join(self._targets[resource].label for resource in sorted(wanted))
-            self._display.warn(f"! the lab has no device of {labels} now: waiting for one")
-        if time.monotonic() - self._alone_since < self._settings.return_timeout:
-            return
-        lost = Failure(
-            Outcome.DEVICE_LOST, "all devices that could measure it left the lab", is_environment_problem=True
-        )
-        self._engine.cancel(self._pending)
-        for task in self._pending:
+        now, wanted = time.monotonic(), {task.resource for task in self._pending}
+        self._alone_since = {
+            resource: since for resource, since in self._alone_since.items() if resource in wanted - present
+        }
+        for resource in sorted(wanted - present):
+            if resource not in self._alone_since:
+                self._alone_since[resource] = now
+                self._display.warn(f"! the lab has no device of {self._targets[resource].label} now: waiting for one")
+            elif now - self._alone_since[resource] >= self._settings.return_timeout:
+                self._give_up(resource)
+
+    def _give_up(self, resource: str) -> None:
+        """Fail the jobs that need a resource."""
+        reason = "all devices that could measure it left the lab"
+        lost = Failure(Outcome.DEVICE_LOST, reason, is_environment_problem=True)
+        given_up = [task for task in self._pending if task.resource == resource]
+        self._engine.cancel(given_up)
+        for task in given_up:
             self._fail(task, lost)
-        self._pending = []
+            self._pending.remove(task)
 
     def _show(self, device: str, kind: str, text: str) -> None:
         if kind == "warn":

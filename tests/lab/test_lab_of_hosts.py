@@ -207,6 +207,26 @@ def test_a_client_whose_scheduler_dies_says_so(project: Project) -> None:
         wait_until(lambda: not measuring_children(host, "slow.py"), 60)
 
 
+def test_jobs_whose_devices_all_went_away_end_as_lost(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", *_slow(project, seconds=60))))
+    with open_lab(project.folder) as opened, opened.host("green") as host:
+        client = subprocess.Popen(
+            [sys.executable, "-m", "harness", str(spec), "--lab", opened.address, "--return-timeout", "3"],
+            env=project.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        wait_until((project.folder / "launched").exists, 60)
+        host.kill()
+        output, _ = client.communicate(timeout=120)
+    assert client.returncode == 3, output
+    assert "the lab has no device of green now: waiting for one" in output
+    assert "all devices that could measure it left the lab" in output
+    (result,) = (project.folder / "results").rglob("result.json")
+    assert '"device_lost"' in result.read_text()
+
+
 def test_jobs_that_a_scheduler_forgot_are_submitted_again(project: Project) -> None:
     tests = [one_test(f"a-{number}", *_slow(project, seconds=2)) for number in range(4)]
     spec = project.write("spec.json", generic(*tests))
