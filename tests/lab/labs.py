@@ -14,8 +14,12 @@ from pathlib import Path
 
 import psutil
 
+from platforms.machine_lock import FOLDER as LOCKS
+from tests.cli.project import Project
 from tests.processes import wait_until
 
+BEGINNING_S = 180
+"""How long a test waits for a job to begin, on a machine that does many other things."""
 _ADDRESS = re.compile(r"the lab is at (\S+);")
 
 
@@ -30,9 +34,9 @@ class Process:
     def text(self) -> str:
         return self.log.read_text()
 
-    def wait_for(self, words: str, timeout_s: float = 60) -> None:
-        wait_until(lambda: words in self.text or self.started.poll() is not None, timeout_s)
-        assert words in self.text, self.text
+    def wait_for(self, words: str, *, count: int = 1) -> None:
+        wait_until(lambda: self.text.count(words) >= count or self.started.poll() is not None, BEGINNING_S)
+        assert self.text.count(words) >= count, self.text
 
     def stop(self) -> None:
         """End it as Ctrl-C does, or by force where that takes long."""
@@ -87,9 +91,19 @@ def open_lab(folder: Path, *flags: str) -> Iterator[Lab]:
 
 
 def start(folder: Path, name: str, *words: str) -> Process:
-    """Start the command line with its output in a file."""
+    """Start the command line with its output in a file.
+
+    The locks of its devices are in the folder: jobs of a lab do not wait for what other tests measure on this machine.
+    """
     log = folder / f"{name}.log"
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "HARNESS_CACHE_DIR": str(folder / "cache")}
+    locks = folder / "locks"
+    locks.mkdir(exist_ok=True)
+    environment = {
+        **os.environ,
+        "PYTHONUNBUFFERED": "1",
+        "HARNESS_CACHE_DIR": str(folder / "cache"),
+        LOCKS: str(locks),
+    }
     with log.open("w") as output:
         started = subprocess.Popen(
             [sys.executable, "-m", "harness", *words],
@@ -99,6 +113,23 @@ def start(folder: Path, name: str, *words: str) -> Process:
             env=environment,
         )
     return Process(started, log)
+
+
+@contextlib.contextmanager
+def client_of(project: Project, lab: Lab, spec: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
+    """Measure a specification in a lab, and kill the client when the test leaves it behind."""
+    client = subprocess.Popen(
+        [sys.executable, "-m", "harness", str(spec), "--lab", lab.address, *flags],
+        env=project.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    with client:
+        try:
+            yield client
+        finally:
+            client.kill()
 
 
 def measuring_children(process: Process, needle: str) -> Sequence[psutil.Process]:

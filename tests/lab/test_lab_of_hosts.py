@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ import requests
 from harness.core.errors import UsageError
 from harness.lab.configuration import scheduler_address
 from tests.cli.project import Project, generic, observe, one_test
-from tests.lab.labs import Lab, measuring_children, open_lab, start
+from tests.lab.labs import BEGINNING_S, Lab, client_of, measuring_children, open_lab, start
 from tests.processes import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("lab")]
@@ -129,15 +128,8 @@ def test_a_device_serves_one_host_only(lab: Lab) -> None:
 
 def test_a_killed_process_begins_anew_and_its_job_is_done_once(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", *_slow(project))))
-    with open_lab(project.folder) as opened, opened.host("green") as host:
-        client = subprocess.Popen(
-            [sys.executable, "-m", "harness", str(spec), "--lab", opened.address],
-            env={**os.environ, **project.environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        wait_until((project.folder / "launched").exists, 60)
+    with open_lab(project.folder) as opened, opened.host("green") as host, client_of(project, opened, spec) as client:
+        wait_until((project.folder / "launched").exists, BEGINNING_S)
         (orphan, *_) = measuring_children(host, "slow.py")
         _process_of_device(orphan).kill()
         wait_until(lambda: not orphan.is_running() or orphan.status() == psutil.STATUS_ZOMBIE, 20)
@@ -149,14 +141,8 @@ def test_a_killed_process_begins_anew_and_its_job_is_done_once(project: Project)
 
 def test_an_interrupted_client_leaves_nothing_that_measures(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", *_slow(project, seconds=60))))
-    with open_lab(project.folder) as opened, opened.host("green") as host:
-        client = subprocess.Popen(
-            [sys.executable, "-m", "harness", str(spec), "--lab", opened.address],
-            env={**os.environ, **project.environment},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        wait_until(lambda: bool(measuring_children(host, "slow.py")), 60)
+    with open_lab(project.folder) as opened, opened.host("green") as host, client_of(project, opened, spec) as client:
+        wait_until(lambda: bool(measuring_children(host, "slow.py")), BEGINNING_S)
         client.send_signal(signal.SIGINT)
         client.communicate(timeout=90)
         assert client.returncode == 130
@@ -190,16 +176,14 @@ def test_nothing_is_told_over_plain_http(lab: Lab) -> None:
 
 def test_a_client_whose_scheduler_dies_says_so(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", *_slow(project, seconds=60))))
-    with open_lab(project.folder) as opened, opened.host("green") as host:
-        client = subprocess.Popen(
-            [sys.executable, "-m", "harness", str(spec), "--lab", opened.address, "--return-timeout", "3"],
-            env=project.environment,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        wait_until(lambda: bool(measuring_children(host, "slow.py")), 60)
+    with (
+        open_lab(project.folder) as opened,
+        opened.host("green") as host,
+        client_of(project, opened, spec, "--return-timeout", "3") as client,
+    ):
+        wait_until(lambda: bool(measuring_children(host, "slow.py")), BEGINNING_S)
         opened.scheduler.started.kill()
-        _, errors = client.communicate(timeout=120)
+        errors, _ = client.communicate(timeout=120)
         assert client.returncode == 3, errors
         assert "the connection to the lab at" in errors
         assert "was lost" in errors
@@ -209,15 +193,12 @@ def test_a_client_whose_scheduler_dies_says_so(project: Project) -> None:
 
 def test_jobs_whose_devices_all_went_away_end_as_lost(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", *_slow(project, seconds=60))))
-    with open_lab(project.folder) as opened, opened.host("green") as host:
-        client = subprocess.Popen(
-            [sys.executable, "-m", "harness", str(spec), "--lab", opened.address, "--return-timeout", "3"],
-            env=project.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        wait_until((project.folder / "launched").exists, 60)
+    with (
+        open_lab(project.folder) as opened,
+        opened.host("green") as host,
+        client_of(project, opened, spec, "--return-timeout", "3") as client,
+    ):
+        wait_until((project.folder / "launched").exists, BEGINNING_S)
         host.kill()
         output, _ = client.communicate(timeout=120)
     assert client.returncode == 3, output
@@ -232,21 +213,15 @@ def test_jobs_that_a_scheduler_forgot_are_submitted_again(project: Project) -> N
     spec = project.write("spec.json", generic(*tests))
     with open_lab(project.folder) as opened, opened.host("green"):
         port = opened.address.rpartition(":")[2]
-        client = subprocess.Popen(
-            [sys.executable, "-m", "harness", str(spec), "--lab", opened.address],
-            env=project.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        wait_until(lambda: len(list((project.folder / "results").rglob("result.json"))) == 1, 60)
-        opened.scheduler.started.kill()
-        opened.scheduler.started.wait(20)
-        again = start(project.folder, "again", "lab", "serve", "--port", port)
-        try:
-            output, _ = client.communicate(timeout=180)
-        finally:
-            again.stop()
+        with client_of(project, opened, spec) as client:
+            wait_until(lambda: len(list((project.folder / "results").rglob("result.json"))) == 1, BEGINNING_S)
+            opened.scheduler.started.kill()
+            opened.scheduler.started.wait(20)
+            again = start(project.folder, "again", "lab", "serve", "--port", port)
+            try:
+                output, _ = client.communicate(timeout=180)
+            finally:
+                again.stop()
     assert client.returncode == 0, output
     assert "jobs were submitted again" in output
     assert len(list((project.folder / "results").rglob("result.json"))) == len(tests)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +11,7 @@ import pytest
 from harness.testing.phones import start_phones
 from harness.testing.phones.android.lab import PhoneLab
 from tests.cli.project import Project, generic, one_test
-from tests.lab.labs import Lab, Process, open_lab, start
+from tests.lab.labs import BEGINNING_S, Lab, Process, client_of, open_lab, start
 from tests.processes import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("lab")]
@@ -32,15 +30,13 @@ def test_a_host_that_dies_loses_no_job(project: Project, monkeypatch: pytest.Mon
     files = {"model": {"filename": "model.bin", "location": str(project.folder / "model.bin")}}
     test = one_test("a-{n}", "grep client {files.model}", SLEEPING, matrix={"n": [*range(1, JOBS + 1)]})
     spec = project.write("spec.json", generic(test, files=files))
-    with open_lab(project.folder) as lab, _host(lab, "first", monkeypatch) as dying, _host(lab, "second", monkeypatch):
-        client = subprocess.Popen(
-            [sys.executable, "-m", "harness", str(spec), "--lab", lab.address, "--device-class", "phone"],
-            env={**project.environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        wait_until(lambda: len(_results(project)) >= 3, 120)
+    with (
+        open_lab(project.folder) as lab,
+        _host(lab, "first", monkeypatch) as dying,
+        _host(lab, "second", monkeypatch),
+        client_of(project, lab, spec, "--device-class", "phone") as client,
+    ):
+        wait_until(lambda: len(_results(project)) >= 3, BEGINNING_S)
         dying.kill()
         output, _ = client.communicate(timeout=240)
     assert client.returncode == 0, output
@@ -56,15 +52,9 @@ def test_a_phone_that_is_unplugged_takes_no_jobs_of_others(project: Project, mon
         start_phones(2) as phones,
         open_lab(project.folder) as lab,
         _host(lab, "only", monkeypatch, phones) as host,
+        client_of(project, lab, spec) as client,
     ):
-        client = subprocess.Popen(
-            [sys.executable, "-m", "harness", str(spec), "--lab", lab.address],
-            env={**project.environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        wait_until(lambda: len(_results(project)) >= 2, 120)
+        wait_until(lambda: len(_results(project)) >= 2, BEGINNING_S)
         phones.phones[0].unplug()
         output, _ = client.communicate(timeout=240)
         assert client.returncode == 0, output
@@ -72,7 +62,7 @@ def test_a_phone_that_is_unplugged_takes_no_jobs_of_others(project: Project, mon
         assert len(_results(project)) == JOBS
         assert host.text.count("joined as phone") == 2
         phones.phones[0].plug()
-        wait_until(lambda: host.text.count("joined as phone") == 3, 60)
+        wait_until(lambda: host.text.count("joined as phone") == 3, BEGINNING_S)
 
 
 @contextlib.contextmanager
@@ -87,7 +77,9 @@ def _host(lab: Lab, name: str, monkeypatch: pytest.MonkeyPatch, connected: Phone
         words = ("lab", "join", lab.address, "--platforms", "android", "--as-class", "phone")
         process = start(lab.folder, name, *words, "--cache-dir", str(lab.folder / name))
         try:
-            wait_until(lambda: process.text.count("joined as phone") == 2 or process.started.poll() is not None, 120)
+            wait_until(
+                lambda: process.text.count("joined as phone") == 2 or process.started.poll() is not None, BEGINNING_S
+            )
             assert process.text.count("joined as phone") == 2, process.text
             yield process
         finally:
