@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -34,6 +34,8 @@ _RESCAN_S: Final = 60.0
 """How often to look for devices that were connected since."""
 _RETURN_S: Final = 15.0
 """The same while a device that had joined is away."""
+_LOOK_S: Final = 1.0
+"""How soon it is noticed that the process of a device ended; until then it may measure for nobody."""
 
 
 @dataclass(slots=True)
@@ -58,7 +60,8 @@ class Host:
     security: Security | None
     say: Callable[[str], None]
     _nannies: dict[str, Nanny] = field(default_factory=dict)
-    _joined: set[str] = field(default_factory=set)
+    _joined: dict[str, str] = field(default_factory=dict)
+    """Names of devices by their identities."""
 
     def join(self) -> ExitCode:
         """Serve devices until a signal ends it.
@@ -78,58 +81,70 @@ class Host:
     async def _serve(self) -> ExitCode:
         stop = stop_event()
         while not stop.is_set():
-            await self._start_missing()
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), self._next_look_s())
+            await _unless(stop, self._start_missing())
+            await self._wait(stop)
         await asyncio.gather(*(nanny.close() for nanny in self._nannies.values()), return_exceptions=True)
         return ExitCode.OK
+
+    async def _wait(self, stop: asyncio.Event) -> None:
+        """Wait until it is time to look for devices: at once when the process of one ended, as without a lab."""
+        now = asyncio.get_running_loop().time
+        until = now() + self._next_look_s()
+        while now() < until and not stop.is_set() and not any(map(_has_ended, self._nannies.values())):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), _LOOK_S)
 
     def _next_look_s(self) -> float:
         if not self._nannies:
             return _AGAIN_S
-        return _RETURN_S if self._joined.difference(self._nannies) else _RESCAN_S
+        return _RETURN_S if self._joined.keys() - self._nannies else _RESCAN_S
 
     async def _start_missing(self) -> None:
         """Start a process for each device that has none: those that are new or back, or whose scheduler went away."""
-        from distributed import Nanny  # noqa: PLC0415 - an extra
-        from distributed.core import Status  # noqa: PLC0415 - an extra
-
         for identity, nanny in list(self._nannies.items()):
-            if nanny.status in {Status.closed, Status.failed, Status.closing, Status.closing_gracefully}:
+            if _has_ended(nanny):
+                self.say(f"! {self._joined[identity]} left the lab: it joins again when both are there")
                 await nanny.close()
                 del self._nannies[identity]
-        for device in await asyncio.to_thread(self._find_devices):
-            if device.identity in self._nannies:
-                continue
-            served = ServedDevice(
-                device=device,
-                device_class=self._class_of(device),
-                cache_dir=self.settings.cache_dir.absolute(),
-                settings=pickle.dumps(self.settings),
-            )
-            resources = {class_resource(served.device_class): 1, device_resource(device.identity): 1}
-            nanny = Nanny(
-                scheduler_address(self.address, encrypted=self.security is not None),
-                nthreads=1,
-                name=device_resource(device.identity),
-                resources=resources,
-                memory_limit=0,
-                security=self.security,
-                env={VARIABLE: served.model_dump_json()},
-                config=DASK_CONFIG,
-                local_directory=str(_scratch(self.settings)),
-                dashboard=False,
-                **local_addresses(self.security),
-            )
-            try:
-                await nanny
-            except Exception as error:  # noqa: BLE001 - of any kind, and the next device may do better
-                self.say(f"✗ {device.name} cannot join: {error}")
-                await nanny.close()
-                continue
-            self._nannies[device.identity] = nanny
-            self._joined.add(device.identity)
-            self.say(f"{device.name} joined as {served.device_class}")
+        devices = await asyncio.to_thread(self._find_devices)
+        await asyncio.gather(*(self._start(device) for device in devices if device.identity not in self._nannies))
+
+    async def _start(self, device: Device) -> None:
+        """Start the process of a device."""
+        from distributed import Nanny  # noqa: PLC0415 - an extra
+
+        served = ServedDevice(
+            device=device,
+            device_class=self._class_of(device),
+            cache_dir=self.settings.cache_dir.absolute(),
+            settings=pickle.dumps(self.settings),
+        )
+        resources = {class_resource(served.device_class): 1, device_resource(device.identity): 1}
+        nanny = Nanny(
+            scheduler_address(self.address, encrypted=self.security is not None),
+            nthreads=1,
+            name=device_resource(device.identity),
+            resources=resources,
+            memory_limit=0,
+            security=self.security,
+            env={VARIABLE: served.model_dump_json()},
+            config=DASK_CONFIG,
+            local_directory=str(_scratch(self.settings)),
+            dashboard=False,
+            **local_addresses(self.security),
+        )
+        try:
+            await nanny
+        except asyncio.CancelledError:
+            await nanny.close()
+            raise
+        except Exception as error:  # noqa: BLE001 - of any kind, and the next device may do better
+            self.say(f"✗ {device.name} cannot join: {error}")
+            await nanny.close()
+            return
+        self._nannies[device.identity] = nanny
+        self._joined[device.identity] = device.name
+        self.say(f"{device.name} joined as {served.device_class}")
 
     def _find_devices(self) -> Sequence[Device]:
         devices: list[Device] = []
@@ -142,6 +157,25 @@ class Host:
 
     def _class_of(self, device: Device) -> str:
         return slug(self.device_class) if self.device_class else class_of(device)
+
+
+def _has_ended(nanny: Nanny) -> bool:
+    from distributed.core import Status  # noqa: PLC0415 - an extra
+
+    return nanny.status in {Status.closed, Status.failed, Status.closing, Status.closing_gracefully}
+
+
+async def _unless(stop: asyncio.Event, action: Coroutine[None, None, None]) -> None:
+    """Do something until it is done, or cancel it when a signal ends everything: a scheduler may be waited for."""
+    doing, stopping = asyncio.create_task(action), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({doing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.cancel()
+        if not doing.done():
+            doing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await doing
 
 
 def _scratch(settings: Settings) -> Path:

@@ -19,7 +19,8 @@ from harness.testing.phones import start_phones, unavailable_reason
 from tests.cli.project import Project, generic, one_test
 from tests.e2e.desk import OWN, Desk, codes, forget_locks, sh
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("arm64")]
+"""One process runs them all: each would export the language model and compile the runners for itself."""
 
 TINY_PROGRAMS = Path(__file__).parents[1] / "frameworks" / "executorch" / "tiny_programs.py"
 MODELS = Path(__file__).parents[2] / "specifications" / "models"
@@ -110,13 +111,15 @@ def test_a_phone_generates_the_tokens_of_eager_torch(arm64_desk: Desk) -> None:
 
 
 def test_the_shipped_language_model_says_the_same_on_a_phone_and_here(arm64_desk: Desk) -> None:
-    """The first generation of a launch is enough: an emulated phone takes a quarter of a minute for each."""
+    """The first and short generation of a launch is enough: an emulated phone takes nearly a second for each token."""
     project, shipped = arm64_desk.project, MODELS / "tiny_llama.json"
     fields = json.loads(shipped.read_text())
     fields["model"]["files"]["tokenizer"]["location"] = str(MODELS.parent / "tokenizers" / "tiny_llama.json")
     tests = (test for test in fields["tests"] if "xnnpack_fp32" in test["matrix"]["backend"])
     matrix = {"backend": ["xnnpack_fp32"], "attention": ["plain"], "depth": [0], "threads": [1]}
-    fields["tests"] = [{**test, "matrix": matrix, "warmup": 0, "iter": 1, "operators": True} for test in tests]
+    fewer = {"matrix": matrix, "warmup": 0, "iter": 1, "operators": True}
+    generation = {"prompt_tokens": 16, "new_tokens": 24}
+    fields["tests"] = [{**test, **fewer, "generation": generation} for test in tests]
     spec = project.write("tiny_llama.json", fields)
     tokens = {}
     for name, harness in (("phone", arm64_desk.harness), ("here", project.harness)):
@@ -129,7 +132,7 @@ def test_the_shipped_language_model_says_the_same_on_a_phone_and_here(arm64_desk
         assert result["build"]["recipe"] == ("cross" if name == "phone" else "native")
         tokens[name] = metrics["LLM tokens"]["info"]
     assert tokens["phone"] == tokens["here"]
-    assert len(tokens["here"].split()) == 64
+    assert len(tokens["here"].split()) == 24
 
 
 def test_releases_generate_the_same_tokens_on_a_phone(arm64_desk: Desk) -> None:
@@ -137,7 +140,7 @@ def test_releases_generate_the_same_tokens_on_a_phone(arm64_desk: Desk) -> None:
     fields["model"]["files"]["tokenizer"]["location"] = str(MODELS.parent / "tokenizers" / "tiny_llama.json")
     (test,) = (test for test in fields["tests"] if "xnnpack_fp32" in test["matrix"]["backend"])
     matrix = {"backend": ["xnnpack_fp32"], "attention": ["plain"], "depth": [0], "threads": [1]}
-    generation = {"prompt_tokens": 16, "new_tokens": 8}
+    generation = {"prompt_tokens": 8, "new_tokens": 4}
     fields["tests"] = [{**test, "matrix": matrix, "generation": generation, "warmup": 0, "iter": 1}]
     spec = arm64_desk.project.write("tiny_llama.json", fields)
     sides = ("--source", "releases:executorch", "--control", "1.5.0", "--treatment", "1.5.1", "--pairs", "1")

@@ -140,7 +140,7 @@ def test_a_killed_process_begins_anew_and_its_job_is_done_once(project: Project)
 
 
 def test_an_interrupted_client_leaves_nothing_that_measures(project: Project) -> None:
-    spec = project.write("spec.json", generic(one_test("a", *_slow(project, seconds=60))))
+    spec = project.write("spec.json", generic(one_test("a", *_slow(project, seconds=600))))
     with open_lab(project.folder) as opened, opened.host("green") as host, client_of(project, opened, spec) as client:
         wait_until(lambda: bool(measuring_children(host, "slow.py")), BEGINNING_S)
         client.send_signal(signal.SIGINT)
@@ -175,7 +175,7 @@ def test_nothing_is_told_over_plain_http(lab: Lab) -> None:
 
 
 def test_a_client_whose_scheduler_dies_says_so(project: Project) -> None:
-    spec = project.write("spec.json", generic(one_test("a", *_slow(project, seconds=60))))
+    spec = project.write("spec.json", generic(one_test("a", *_slow(project, seconds=600))))
     with (
         open_lab(project.folder) as opened,
         opened.host("green") as host,
@@ -189,10 +189,11 @@ def test_a_client_whose_scheduler_dies_says_so(project: Project) -> None:
         assert "was lost" in errors
         assert "Traceback" not in errors
         wait_until(lambda: not measuring_children(host, "slow.py"), 60)
+        assert "left the lab" in host.text
 
 
 def test_jobs_whose_devices_all_went_away_end_as_lost(project: Project) -> None:
-    spec = project.write("spec.json", generic(one_test("a", *_slow(project, seconds=60))))
+    spec = project.write("spec.json", generic(one_test("a", *_slow(project, seconds=600))))
     with (
         open_lab(project.folder) as opened,
         opened.host("green") as host,
