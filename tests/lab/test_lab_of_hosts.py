@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import psutil
 import pytest
@@ -190,6 +191,15 @@ def test_a_client_whose_scheduler_dies_says_so(project: Project) -> None:
         assert "Traceback" not in errors
         wait_until(lambda: not measuring_children(host, "slow.py"), 60)
         assert "left the lab" in host.text
+
+
+def test_a_host_that_lost_its_lab_waits_for_it_and_can_be_stopped(tmp_path: Path) -> None:
+    with open_lab(tmp_path) as opened, opened.host("green") as host:
+        opened.scheduler.started.kill()
+        host.wait_for("left the lab")
+        host.started.send_signal(signal.SIGINT)
+        assert host.started.wait(20) == 0, host.text
+        assert "Traceback" not in host.text
 
 
 def test_jobs_whose_devices_all_went_away_end_as_lost(project: Project) -> None:
