@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.files.installation import install_command
@@ -57,9 +57,13 @@ def require_packages() -> None:
         )
 
 
-def configure() -> None:
-    """Apply the settings to this process and those that it starts. The packages are installed (`require_packages`)."""
-    os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "warning")  # it configures logging when it is imported
+def configure(logged: Literal["warning", "error"] = "warning") -> None:
+    """Apply the settings to this process and those that it starts. The packages are installed (`require_packages`).
+
+    Args:
+        logged: What the library writes at least. A host says in words of its own that it lost its lab.
+    """
+    os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", logged)  # it configures logging when it is imported
     import dask  # noqa: PLC0415 - an extra
 
     dask.config.set(DASK_CONFIG)

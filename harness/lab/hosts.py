@@ -70,7 +70,7 @@ class Host:
             EnvironmentProblem: There is no device.
         """
         require_packages()
-        configure()
+        configure(logged="error")
         if not self._find_devices():
             raise EnvironmentProblem(
                 f"no device of {', '.join(self.platforms)} is connected",

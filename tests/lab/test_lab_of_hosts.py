@@ -191,6 +191,7 @@ def test_a_client_whose_scheduler_dies_says_so(project: Project) -> None:
         assert "Traceback" not in errors
         wait_until(lambda: not measuring_children(host, "slow.py"), 60)
         assert "left the lab" in host.text
+        assert "distributed" not in host.text
 
 
 def test_a_host_that_lost_its_lab_waits_for_it_and_can_be_stopped(tmp_path: Path) -> None:
