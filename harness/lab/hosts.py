@@ -33,7 +33,7 @@ _AGAIN_S: Final = 5.0
 _RESCAN_S: Final = 60.0
 """How often to look for devices that were connected since."""
 _RETURN_S: Final = 15.0
-"""The same while a device that had joined is away."""
+"""The same while a device that had joined is away: adb lists a phone for some seconds after it was unplugged."""
 _LOOK_S: Final = 1.0
 """How soon it is noticed that the process of a device ended; until then it may measure for nobody."""
 
@@ -87,12 +87,22 @@ class Host:
         return ExitCode.OK
 
     async def _wait(self, stop: asyncio.Event) -> None:
-        """Wait until it is time to look for devices: at once when the process of one ended, as without a lab."""
+        """Wait until it is time to look for devices, sooner where processes end: as they do without a lab."""
         now = asyncio.get_running_loop().time
-        until = now() + self._next_look_s()
-        while now() < until and not stop.is_set() and not any(map(_has_ended, self._nannies.values())):
+        began = now()
+        while not stop.is_set() and now() - began < self._next_look_s():
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), _LOOK_S)
+            if await self._close_ended():
+                began = now()
+
+    async def _close_ended(self) -> bool:
+        """End what processes left running that ended or have left the lab, and return whether there were any."""
+        ended = [identity for identity, nanny in self._nannies.items() if _has_ended(nanny)]
+        for identity in ended:
+            self.say(f"! {self._joined[identity]} left the lab: it joins again when both are there")
+            await self._nannies.pop(identity).close()
+        return bool(ended)
 
     def _next_look_s(self) -> float:
         if not self._nannies:
@@ -100,12 +110,7 @@ class Host:
         return _RETURN_S if self._joined.keys() - self._nannies else _RESCAN_S
 
     async def _start_missing(self) -> None:
-        """Start a process for each device that has none: those that are new or back, or whose scheduler went away."""
-        for identity, nanny in list(self._nannies.items()):
-            if _has_ended(nanny):
-                self.say(f"! {self._joined[identity]} left the lab: it joins again when both are there")
-                await nanny.close()
-                del self._nannies[identity]
+        """Start a process for each device that has none: those that are new or back."""
         devices = await asyncio.to_thread(self._find_devices)
         await asyncio.gather(*(self._start(device) for device in devices if device.identity not in self._nannies))
 

@@ -203,7 +203,7 @@ class _Measuring:
             self._fail(task, Failure(outcome, error.message, error.hint, is_environment_problem=True))
             return
         target = self._targets[task.resource]
-        if answer.report is not None and not self._is_for_another(answer.report.result, task):
+        if answer.report is not None and not self._is_for_another(answer.report.result, task, answer.address):
             self._reporting.report(answer.report)
             return
         if answer.absent:
@@ -216,8 +216,8 @@ class _Measuring:
             self._send_files([place for place in self._engine.places() if target.accepts(place)])
         self._pending.append(self._engine.submit(task.job, task.resource, attempts=task.attempts + 1))
 
-    def _is_for_another(self, result: Result, task: LabTask) -> bool:
-        """Return whether a job whose device was lost is done again: by another one of its class."""
+    def _is_for_another(self, result: Result, task: LabTask, address: str) -> bool:
+        """Return whether a job whose device was lost is done again, by another one: the lost one leaves the lab."""
         if result.outcome is not Outcome.DEVICE_LOST or task.attempts >= _MOST_SENT:
             return False
         if self._targets[task.resource].is_single:
@@ -226,6 +226,7 @@ class _Measuring:
         self._display.warn(
             f"! {name} was lost while it measured {result.benchmark.title}: another device does it again"
         )
+        self._engine.retire(address)
         return True
 
     def _send_files(self, places: Sequence[Place]) -> None:

@@ -121,7 +121,8 @@ def run_job(text: str) -> str:
                 return JobReport(absent=error.message, address=_own_address()).model_dump_json()
             report = _measure(job, platform, device, settings)
     result = report.result.model_copy(update={"uid": job.uid})
-    return JobReport(report=report.model_copy(update={"result": result, "place": None})).model_dump_json()
+    report = report.model_copy(update={"result": result, "place": None})
+    return JobReport(report=report, address=_own_address()).model_dump_json()
 
 
 def list_tasks(dask_scheduler: Scheduler | None = None) -> list[tuple[str, str, str]]:
