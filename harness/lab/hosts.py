@@ -101,7 +101,8 @@ class Host:
         ended = [identity for identity, nanny in self._nannies.items() if _has_ended(nanny)]
         for identity in ended:
             self.say(f"! {self._joined[identity]} left the lab: it joins again when both are there")
-            await self._nannies.pop(identity).close()
+        closing = (self._nannies.pop(identity).close() for identity in ended)
+        await asyncio.gather(*closing, return_exceptions=True)
         return bool(ended)
 
     def _next_look_s(self) -> float:

@@ -203,11 +203,13 @@ class _Measuring:
             self._fail(task, Failure(outcome, error.message, error.hint, is_environment_problem=True))
             return
         target = self._targets[task.resource]
-        if answer.report is not None and not self._is_for_another(answer.report.result, task, answer.address):
-            self._reporting.report(answer.report)
+        report = answer.report
+        if report is not None and not self._is_for_another(report.result, task):
+            self._reporting.report(report)
             return
-        if answer.absent:
-            self._display.warn(f"! {answer.absent}: its jobs wait for another device of {target.label}")
+        if report is not None or answer.absent:
+            reason = answer.absent if report is None else report.result.reason
+            self._display.warn(f"! {reason}: its jobs wait for another device of {target.label}")
             self._engine.retire(answer.address)
         if task.attempts >= _MOST_SENT:
             self._fail(task, _explain_no_begin(answer, target))
@@ -216,18 +218,10 @@ class _Measuring:
             self._send_files([place for place in self._engine.places() if target.accepts(place)])
         self._pending.append(self._engine.submit(task.job, task.resource, attempts=task.attempts + 1))
 
-    def _is_for_another(self, result: Result, task: LabTask, address: str) -> bool:
-        """Return whether a job whose device was lost is done again, by another one: the lost one leaves the lab."""
-        if result.outcome is not Outcome.DEVICE_LOST or task.attempts >= _MOST_SENT:
-            return False
-        if self._targets[task.resource].is_single:
-            return False
-        name = result.device.name if result.device is not None else "a device"
-        self._display.warn(
-            f"! {name} was lost while it measured {result.benchmark.title}: another device does it again"
-        )
-        self._engine.retire(address)
-        return True
+    def _is_for_another(self, result: Result, task: LabTask) -> bool:
+        """Return whether a job whose device was lost is done again: by another one of its class."""
+        is_last = task.attempts >= _MOST_SENT or self._targets[task.resource].is_single
+        return result.outcome is Outcome.DEVICE_LOST and not is_last
 
     def _send_files(self, places: Sequence[Place]) -> None:
         for problem in self._engine.send_files(self._files, places):

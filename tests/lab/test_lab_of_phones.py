@@ -62,7 +62,7 @@ def test_a_phone_that_is_unplugged_takes_no_jobs_of_others(project: Project, mon
         assert len(_results(project)) == JOBS
         assert host.text.count("joined as phone") == 2
         phones.phones[0].plug()
-        wait_until(lambda: host.text.count("joined as phone") == 3, BEGINNING_S)
+        host.wait_for("joined as phone", count=3)
 
 
 @contextlib.contextmanager
@@ -77,10 +77,7 @@ def _host(lab: Lab, name: str, monkeypatch: pytest.MonkeyPatch, connected: Phone
         words = ("lab", "join", lab.address, "--platforms", "android", "--as-class", "phone")
         process = start(lab.folder, name, *words, "--cache-dir", str(lab.folder / name))
         try:
-            wait_until(
-                lambda: process.text.count("joined as phone") == 2 or process.started.poll() is not None, BEGINNING_S
-            )
-            assert process.text.count("joined as phone") == 2, process.text
+            process.wait_for("joined as phone", count=2)
             yield process
         finally:
             process.stop()
