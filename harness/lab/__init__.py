@@ -9,7 +9,9 @@ tasks           functions that run in the process of a device
 scheduler       `harness lab serve`
 hosts           `harness lab join`: a process for each device of a host
 engine          the seam: devices, files, submit, cancel, progress
-measuring       `--lab`: the flow of `harness run` with jobs in place of devices
+targets         devices that a command measures on
+submitting      jobs of one command, from their submission to their answers
+measuring       `harness run --lab`
 status          `harness lab status`
 
 A process of a device *is* the lease of it: it does one job at a time. The lock of the machine is the second safety

@@ -1,0 +1,256 @@
+"""Jobs of one command in a lab, from their submission to their answers, whatever goes away meanwhile."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+from harness.config.settings import Settings
+from harness.core.benchmark import Benchmark
+from harness.core.errors import DeviceLost, EnvironmentProblem
+from harness.core.protocols import Display
+from harness.core.result import Outcome, Result
+from harness.flows.measure.plan import Failure
+from harness.lab.configuration import load_security
+from harness.lab.engine import Engine, LabLost, LabTask, connect
+from harness.lab.jobs import Job, JobReport, LabFile, Place, class_resource, describe_file, device_resource
+from harness.lab.targets import Target, choose_targets, reject_other_versions
+from harness.shell import pause
+
+_POLL_S: Final = 5.0
+_AGAIN_S: Final = 2.0
+"""Between attempts to reach a lab that went away."""
+_MOST_SENT: Final = 5
+"""How often one job is submitted: again where a host that joined since lacks its files, or a device went away. And how
+often a lab may go away with nothing done in between."""
+
+
+class Submission(NamedTuple):
+    """Job, and the devices that may do it."""
+
+    job: Job
+    target: Target
+
+
+class JobFiles:
+    """Files of this machine that jobs need, by content. Each is read once."""
+
+    def __init__(self) -> None:
+        self._files: dict[Path, LabFile] = {}
+
+    @property
+    def all(self) -> Mapping[Path, LabFile]:
+        """The files so far."""
+        return self._files
+
+    def add(self, path: Path, name: str) -> LabFile:
+        """Add a file, and return what it is called in a lab.
+
+        Raises:
+            EnvironmentProblem: It cannot be read.
+        """
+        if path not in self._files:
+            self._files[path] = describe_file(path, name)
+        return self._files[path]
+
+    def add_of(self, benchmark: Benchmark) -> dict[str, LabFile]:
+        """Add the files of a benchmark that are on this machine, and return them by their locations."""
+        return dict(self._of(benchmark))
+
+    def _of(self, benchmark: Benchmark) -> Iterator[tuple[str, LabFile]]:
+        for file in itertools.chain(benchmark.files, benchmark.input_files):
+            path = Path(file.location) if file.location and "://" not in file.location else None
+            if path is not None and path.is_file():  # else a host fetches or exports it, or says what is missing
+                yield str(file.location), self.add(path, file.filename)
+
+
+class Jobs(Protocol):
+    """What a command wants to be done, and what it does with the answers."""
+
+    def begin(self, targets: Sequence[Target]) -> Sequence[Submission]:
+        """Return the first jobs. Called once."""
+
+    def accept(self, submission: Submission, answer: JobReport) -> Sequence[Submission]:
+        """Take the answer to a job, which has a report, and return further jobs."""
+
+    def fail(self, submission: Submission, failure: Failure) -> Sequence[Submission]:
+        """Take notice that a job is not done, and return further jobs."""
+
+
+class Submitter:
+    """Submits the jobs of one command. Ctrl-C cancels them.
+
+    Args:
+        settings: Which lab, which of its devices, and how long to wait for what went away.
+        display: Shows what happens.
+        jobs: The jobs.
+        files: The files that they need.
+    """
+
+    _engine: Engine
+
+    def __init__(self, settings: Settings, display: Display, jobs: Jobs, files: JobFiles) -> None:
+        self._settings = settings
+        self._display = display
+        self._jobs = jobs
+        self._files = files
+        self._pending: dict[LabTask, Target] = {}
+        self._ids: set[str] = set()
+        self._targets: Mapping[str, Target] = {}
+        self._alone_since: dict[str, float] = {}
+
+    def run(self) -> None:
+        """Submit jobs until all have an answer; those that a lab forgot, because it started again, once more.
+
+        Raises:
+            UsageError: There is no such class or device.
+            EnvironmentProblem: The lab does not answer.
+        """
+        lost: LabLost | None = None
+        lost_at, losses, left = 0.0, 0, 0
+        while True:
+            try:
+                with connect(self._settings.lab or "", load_security(self._settings.lab_certificates)) as engine:
+                    self._engine = engine
+                    if lost is None:
+                        self._begin()
+                    else:
+                        self._submit_again()
+                    lost = None
+                    self._wait_for_all()
+            except LabLost as error:
+                losses = losses + 1 if len(self._pending) == left else 1
+                if not self._pending or losses > _MOST_SENT:
+                    raise
+                left = len(self._pending)
+                lost, lost_at, self._alone_since = error, time.monotonic(), {}
+                self._display.warn(f"! {error.message}: waiting for it with {len(self._pending)} jobs")
+            except EnvironmentProblem:
+                if lost is None:
+                    raise
+                if time.monotonic() - lost_at > self._settings.return_timeout:
+                    raise lost from None
+            else:
+                return
+            pause(_AGAIN_S)
+
+    def _begin(self) -> None:
+        targets = choose_targets(self._engine.places(), self._settings.device_class, self._settings.devices)
+        reject_other_versions(targets)
+        self._targets = {target.resource: target for target in targets}
+        submissions = self._jobs.begin(targets)
+        for target in targets:
+            self._send_files(target.places)
+        self._submit(submissions)
+        self._display.say(f"{len(submissions)} jobs for {', '.join(target.label for target in targets)}")
+
+    def _submit(self, submissions: Sequence[Submission]) -> None:
+        for job, target in submissions:
+            self._ids.add(job.id)
+            self._pending[self._engine.submit(job, target.resource)] = target
+
+    def _submit_again(self) -> None:
+        """Submit the jobs that have no answer. Hosts that join later ask for files that they lack."""
+        self._pending = {
+            self._engine.submit(task.job, task.resource, attempts=task.attempts): target
+            for task, target in self._pending.items()
+        }
+        self._display.say(f"the lab is back: {len(self._pending)} jobs were submitted again")
+
+    def _wait_for_all(self) -> None:
+        with self._engine.progress(self._ids, self._show):
+            try:
+                while self._pending:
+                    for task in self._engine.finished(self._pending, _POLL_S):
+                        self._receive(task)
+                        del self._pending[task]
+                    self._give_up_without_devices()
+            except (LabLost, OSError):
+                raise  # there is nobody to cancel them
+            except BaseException:
+                self._engine.cancel(self._pending)
+                raise
+
+    def _receive(self, task: LabTask) -> None:
+        try:
+            answer = self._engine.result(task)
+        except LabLost:
+            raise
+        except EnvironmentProblem as error:
+            outcome = Outcome.DEVICE_LOST if isinstance(error, DeviceLost) else Outcome.FAILED
+            self._fail(task, Failure(outcome, error.message, error.hint, is_environment_problem=True))
+            return
+        target = self._pending[task]
+        report = answer.report
+        if report is not None and not self._is_for_another(report.result, task):
+            self._submit(self._jobs.accept(Submission(task.job, target), answer))
+            return
+        if report is not None or answer.absent:
+            reason = answer.absent if report is None else report.result.reason
+            self._display.warn(f"! {reason}: its jobs wait for another device of {target.label}")
+            self._engine.retire(answer.address)
+        if task.attempts >= _MOST_SENT:
+            self._fail(task, _explain_no_begin(answer, target))
+            return
+        if answer.missing:
+            self._send_files([place for place in self._engine.places() if target.accepts(place)])
+        self._pending[self._engine.submit(task.job, task.resource, attempts=task.attempts + 1)] = target
+
+    def _is_for_another(self, result: Result, task: LabTask) -> bool:
+        """Return whether a job whose device was lost is done again: by another one of its class."""
+        is_last = task.attempts >= _MOST_SENT or self._pending[task].is_single
+        return result.outcome is Outcome.DEVICE_LOST and not is_last
+
+    def _send_files(self, places: Sequence[Place]) -> None:
+        for problem in self._engine.send_files(self._files.all, places):
+            self._display.warn(f"! {problem}")
+
+    def _fail(self, task: LabTask, failure: Failure) -> None:
+        self._submit(self._jobs.fail(Submission(task.job, self._pending[task]), failure))
+
+    def _give_up_without_devices(self) -> None:
+        """Fail the jobs whose devices have all been away for a while."""
+        if not self._pending:
+            return
+        present = {
+            resource
+            for place in self._engine.places()
+            for resource in (class_resource(place.device_class), device_resource(place.device.identity))
+        }
+        now, wanted = time.monotonic(), {task.resource for task in self._pending}
+        self._alone_since = {
+            resource: since for resource, since in self._alone_since.items() if resource in wanted - present
+        }
+        for resource in sorted(wanted - present):
+            if resource not in self._alone_since:
+                self._alone_since[resource] = now
+                self._display.warn(f"! the lab has no device of {self._targets[resource].label} now: waiting for one")
+            elif now - self._alone_since[resource] >= self._settings.return_timeout:
+                self._give_up(resource)
+
+    def _give_up(self, resource: str) -> None:
+        """Fail the jobs that need a resource."""
+        reason = "all devices that could measure it left the lab"
+        lost = Failure(Outcome.DEVICE_LOST, reason, is_environment_problem=True)
+        given_up = [task for task in self._pending if task.resource == resource]
+        self._engine.cancel(given_up)
+        for task in given_up:
+            self._fail(task, lost)
+            del self._pending[task]
+
+    def _show(self, device: str, kind: str, text: str) -> None:
+        if kind == "warn":
+            self._display.warn(f"{device}: {text}")
+        elif self._settings.verbose or self._settings.debug or text.startswith("measuring"):
+            self._display.say(f"{device}: {text}")
+
+
+def _explain_no_begin(answer: JobReport, target: Target) -> Failure:
+    """Return why a job was not begun, however often it was submitted."""
+    if answer.absent:
+        return Failure(Outcome.DEVICE_LOST, answer.absent, "look at its cable", is_environment_problem=True)
+    reason = f"hosts of {target.label} do not keep the files that they get"
+    return Failure(Outcome.FAILED, reason, "look at the disks of hosts", is_environment_problem=True)
