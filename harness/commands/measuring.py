@@ -109,6 +109,10 @@ def compare(
     if settings.dry_run:
         return _show_plan(settings, request, compares=True, builds_runner=not request.self_check)
     with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
+        if settings.lab is not None:
+            from harness.lab import comparing
+
+            return comparing.compare(settings, requests.split_treatments(request, settings), shown)
         return batch.compare_batch(
             load_workload(settings), requests.split_treatments(request, settings), settings, shown
         )

@@ -103,6 +103,8 @@ class Pair(Value):
             whose samples are not kept.
         treatment_launch: The same for the treatment's.
         seconds: Device time of both together.
+        device: Name of the device that launched both, where those of a class share the pairs of a comparison; else
+            empty.
     """
 
     index: int
@@ -112,6 +114,7 @@ class Pair(Value):
     control_launch: int | None
     treatment_launch: int | None
     seconds: float
+    device: str = ""
 
 
 class Evidence(Value):

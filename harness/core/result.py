@@ -32,7 +32,7 @@ from harness.core.scalars import Scalar
 from harness.core.scenario import Arrival
 from harness.core.values import Value, replace_surrogates
 
-SCHEMA_VERSION: Final = "1.8"
+SCHEMA_VERSION: Final = "1.9"
 """Its first number is raised when a reader of older results could be misled, else its second."""
 
 DISCARDED_FOR_HEAT: Final = "throttled by heat"
@@ -210,7 +210,7 @@ class Result(Value):
         origin: Where its figures come from, when another tool measured them; null for those of the harness.
     """
 
-    schema_version: Literal["1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8"] = SCHEMA_VERSION
+    schema_version: Literal["1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8", "1.9"] = SCHEMA_VERSION
     harness_version: str
     uid: str
     run: str = ""

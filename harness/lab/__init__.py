@@ -12,6 +12,11 @@ engine          the seam: devices, files, submit, cancel, progress
 targets         devices that a command measures on
 submitting      jobs of one command, from their submission to their answers
 measuring       `harness run --lab`
+comparing       `harness compare --lab`: batches of pairs of a class of devices
+pooling         one comparison of these batches, while it goes on
+merging         one report of the reports of batches
+batch_files     batches of an interrupted comparison
+pairs           a batch, in the process of a device
 status          `harness lab status`
 
 A process of a device *is* the lease of it: it does one job at a time. The lock of the machine is the second safety

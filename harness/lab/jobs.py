@@ -14,10 +14,14 @@ from pydantic import Field, JsonValue
 
 import harness
 from harness.core.benchmark import Benchmark
+from harness.core.comparison import Parameters
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem
 from harness.core.result import Report
 from harness.core.values import Value
+
+FILES: Final = Path("lab", "files")
+"""Folder of the files of jobs, in the cache of a host."""
 
 _UNSAFE: Final = re.compile(r"[^a-z0-9]+")
 _UNPRINTABLE: Final = re.compile(r"[^\w .+@=,-]")
@@ -101,13 +105,56 @@ class ChosenSettings(Value):
     debug: bool
 
 
+class SideOfPairs(Value):
+    """Side of a comparison, as it is called wherever it is measured.
+
+    Attributes:
+        commit: Id of a commit of the source; None where it is given by programs, or installed.
+        programs: Locations of programs that the client sends, by placeholder; `program` is the runner.
+        variables: Placeholders of this side.
+        name: Name for people: of the commit, or of the runner among the programs.
+        reported_commit: Commit to report of programs, instead of a digest.
+        commit_time: Unix seconds of that commit.
+    """
+
+    commit: str | None = None
+    programs: dict[str, str] = {}
+    variables: dict[str, str] = {}
+    name: str = ""
+    reported_commit: str | None = None
+    commit_time: int | None = None
+
+
+class PairsRequest(Value):
+    """Batch of pairs to measure on one device: a comparison that is decided elsewhere, with other batches.
+
+    Attributes:
+        control: The control; None where both sides are the installed runner.
+        treatment: The treatment, likewise.
+        source: Source of the commits as `kind:place`; empty where there are none.
+        metrics: Metrics to compare by the same launches, the one that the benchmark is about first.
+        parameters: How to measure; the budget is that of this batch, and the coin its own.
+        unequal_options: Names of build options that are meant to differ.
+        with_outputs: Whether to compare the outputs of both sides too.
+    """
+
+    control: SideOfPairs | None
+    treatment: SideOfPairs | None
+    source: str = ""
+    metrics: tuple[str, ...] = ()
+    parameters: Parameters
+    unequal_options: tuple[str, ...] = ()
+    with_outputs: bool = True
+
+
 class Job(Value):
-    """Benchmark to measure once.
+    """Benchmark to measure once, or by a batch of pairs.
 
     Attributes:
         id: Unique; the uid of its result comes from it, so that a job that ran twice is stored once.
         benchmark: What to measure.
-        files: The files of the benchmark that exist with the client only, by their locations there.
+        files: The files of the job that exist with the client only, by their locations there.
+        pairs: The pairs to measure; None measures the benchmark once.
         settings: Settings of the run that go with it.
         versions: Versions of the client.
     """
@@ -115,6 +162,7 @@ class Job(Value):
     id: str
     benchmark: Benchmark
     files: dict[str, LabFile] = {}
+    pairs: PairsRequest | None = None
     settings: ChosenSettings
     versions: Versions
 
@@ -129,12 +177,14 @@ class JobReport(Value):
 
     Attributes:
         report: The result with its logs; None where the job was not begun.
+        further: Results of the further metrics of pairs.
         missing: Digests of files that the host does not have.
         absent: Why the device could not be reached before anything was measured; empty where it could.
         address: Address of the process that answers.
     """
 
     report: Report | None = None
+    further: tuple[Report, ...] = ()
     missing: tuple[str, ...] = ()
     absent: str = ""
     address: str = ""

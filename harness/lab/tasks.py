@@ -9,7 +9,7 @@ import os
 import pickle
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +22,7 @@ from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
 from harness.core.device import Device
 from harness.core.errors import DeviceLost, EnvironmentProblem, HarnessError
-from harness.core.protocols import Platform, Task
+from harness.core.protocols import BoardRow, Platform, Task
 from harness.core.result import Outcome, Report
 from harness.core.values import Value
 from harness.files.atomic import write_atomically
@@ -31,7 +31,8 @@ from harness.flows.measure.jobs import report_failure
 from harness.flows.measure.metering import NO_METERS
 from harness.flows.measure.named_parts import load_frameworks
 from harness.flows.measure.plan import Failure, Plan, assign
-from harness.lab.jobs import ChosenSettings, Job, JobReport, Place, own_versions
+from harness.lab.jobs import FILES, ChosenSettings, Job, JobReport, Place, own_versions
+from harness.lab.pairs import measure_pairs
 
 if TYPE_CHECKING:
     from distributed import Scheduler, Worker
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 VARIABLE: Final = "EDGE_HARNESS_LAB_DEVICE"
 """Environment variable of a process: the device that it serves (`ServedDevice`)."""
 TOPIC: Final = "harness"
-_FILES: Final = Path("lab", "files")
 _RETURN_S: Final = 10.0
 """How long a job waits for a device that went away: another one of its class can do it."""
 _one_at_a_time: Final = threading.Lock()
@@ -84,7 +84,7 @@ def describe_place(dask_worker: Worker | None = None) -> str:
 
 def missing_files(digests: tuple[str, ...]) -> tuple[str, ...]:
     """Return which files this host does not have."""
-    folder = _served().cache_dir / _FILES
+    folder = _served().cache_dir / FILES
     return tuple(digest for digest in digests if not (folder / digest / "content").is_file())
 
 
@@ -98,7 +98,7 @@ def store_file(sha256: str, content: bytes) -> str:
     if found != sha256:
         raise EnvironmentProblem(f"a file arrived as {found[:12]} instead of {sha256[:12]}", hint="send it again")
     try:
-        write_atomically(_served().cache_dir / _FILES / sha256 / "content", content)
+        write_atomically(_served().cache_dir / FILES / sha256 / "content", content)
     except OSError as error:
         reason = error.strerror or str(error)
         raise EnvironmentProblem(f"{socket.gethostname()} cannot keep a file: {reason}", hint="make room") from error
@@ -119,10 +119,11 @@ def run_job(text: str) -> str:
                 device = _find(platform, served.device)
             except HarnessError as error:
                 return JobReport(absent=error.message, address=_own_address()).model_dump_json()
-            report = _measure(job, platform, device, settings)
-    result = report.result.model_copy(update={"uid": job.uid})
-    report = report.model_copy(update={"result": result, "place": None})
-    return JobReport(report=report, address=_own_address()).model_dump_json()
+            report, *further = (
+                each.model_copy(update={"place": None}) for each in _do(job, platform, device, settings)
+            )
+    report = report.model_copy(update={"result": report.result.model_copy(update={"uid": job.uid})})
+    return JobReport(report=report, further=tuple(further), address=_own_address()).model_dump_json()
 
 
 def list_tasks(dask_scheduler: Scheduler | None = None) -> list[tuple[str, str, str]]:
@@ -170,9 +171,22 @@ class _LabProgress:
         self._send("say", text)
         yield _SilentTask()
 
+    @contextlib.contextmanager
+    def board(self, title: str, header: Sequence[str]) -> Iterator[_SilentBoard]:  # noqa: ARG002 - a protocol
+        """Show no table: the client shows what all batches together have shown."""
+        yield _SilentBoard()
+
     def _send(self, kind: str, text: str) -> None:
         message = {"job": self._job.id, "device": self._device.name, "kind": kind, "text": text}
         self._worker.log_event(TOPIC, message)
+
+
+class _SilentBoard:
+    def show(self, rows: Sequence[BoardRow]) -> None:
+        """Show nothing (`Board`)."""
+
+    def update(self, number: int, row: Callable[[], BoardRow], *, is_decided: bool) -> None:
+        """Show nothing (`Board`)."""
 
 
 class _SilentTask:
@@ -186,29 +200,33 @@ def _own_address() -> str:
     return str(get_worker().address)
 
 
-def _measure(job: Job, platform: Platform, device: Device, settings: Settings) -> Report:
-    """Measure a job by the flow of `harness run`; whatever goes wrong is a failed result."""
+def _do(job: Job, platform: Platform, device: Device, settings: Settings) -> Sequence[Report]:
+    """Do a job by the flow of `harness run` or `harness compare`; whatever goes wrong is a failed result."""
     benchmark, collector = _with_files(job, settings.cache_dir), _Collector()
     difference = own_versions().explain_difference(job.versions)
     if difference:
         failure = Failure(Outcome.FAILED, f"the client has {difference}", "install the same everywhere")
-        return report_failure(benchmark, device, failure, settings)
+        return [report_failure(benchmark, device, failure, settings)]
+    progress = _LabProgress(job, device)
     try:
         plan = Plan(
             platform, assign([benchmark], [device], platform, NO_METERS), load_frameworks([benchmark], settings)
         )
-        flow.run(plan, settings, _LabProgress(job, device), listeners=[collector], reproduce=lambda _: None)
+        if job.pairs is None:
+            flow.run(plan, settings, progress, listeners=[collector], reproduce=lambda _: None)
+        else:
+            measure_pairs(job, job.pairs, plan, settings, display=progress, listener=collector)
     except HarnessError as error:
         outcome = Outcome.DEVICE_LOST if isinstance(error, DeviceLost) else Outcome.FAILED
-        return report_failure(benchmark, device, Failure(outcome, error.message, error.hint), settings)
+        return [report_failure(benchmark, device, Failure(outcome, error.message, error.hint), settings)]
     if not collector.reports:
-        return report_failure(benchmark, device, Failure(Outcome.FAILED, "nothing was reported"), settings)
-    return collector.reports[0]
+        return [report_failure(benchmark, device, Failure(Outcome.FAILED, "nothing was reported"), settings)]
+    return collector.reports
 
 
 def _with_files(job: Job, cache_dir: Path) -> Benchmark:
     """Return the benchmark with the files that the client sent, where they are here."""
-    folder = cache_dir / _FILES
+    folder = cache_dir / FILES
 
     def moved(location: str | None) -> str | None:
         file = job.files.get(location or "")

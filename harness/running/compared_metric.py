@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from harness.core.benchmark import Benchmark
 from harness.core.metric import (
     COMPARED_ENERGIES,
     DECODE_RATE,
     ENERGY,
     ENERGY_METRICS,
+    FIRST_TOKEN,
     LATENCY,
     Direction,
     Observation,
@@ -103,6 +105,22 @@ class ComparedMetric:
             return "it reported no times of single tokens, as the first launches did"
         smallest = f"{min(values_of(observation)):g} {observation.unit}".rstrip()
         return self.explain_unit(observation) or f"it reported {smallest}, of which there is no ratio"
+
+
+def find_further_metrics(
+    benchmark: Benchmark, asked: Sequence[str], *, with_first_token: bool
+) -> tuple[ComparedMetric, ...]:
+    """Return the further metrics of a benchmark that are compared by the launches of the first.
+
+    Args:
+        benchmark: The benchmark.
+        asked: Names of all metrics that are asked for, the one that it is about first.
+        with_first_token: Whether generations are compared by the time to their first token too, where none is asked
+            for.
+    """
+    if not asked and with_first_token and benchmark.generation is not None:
+        return (ComparedMetric(FIRST_TOKEN, directions=benchmark.direction, is_optional=True),)
+    return tuple(ComparedMetric(name, directions=benchmark.direction) for name in dict.fromkeys(asked[1:]))
 
 
 def _find_energy(observations: Sequence[Observation]) -> Observation | None:

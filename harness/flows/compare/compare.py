@@ -21,7 +21,6 @@ from harness.core.comparison import Comparison, Parameters, Verdict
 from harness.core.device import Device
 from harness.core.errors import ExitCode, HarnessError
 from harness.core.layout import layout_notes
-from harness.core.metric import FIRST_TOKEN
 from harness.core.note import Note
 from harness.core.protocols import Display, OptionReader, Reporter, device_options
 from harness.core.result import Outcome, Report, Result
@@ -44,7 +43,7 @@ from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.reproduction import option_words, recipe_words
 from harness.flows.measure.run import builds_exit_code
 from harness.flows.measure.runners import Side, build_sides, installed_runner
-from harness.running.compared_metric import ComparedMetric
+from harness.running.compared_metric import ComparedMetric, find_further_metrics
 from harness.running.unequal_sides import UNEQUAL_BUILD_OPTIONS, option_notes
 from harness.shell import Interrupted
 
@@ -102,9 +101,7 @@ class ComparisonTask:
 
     def further_metrics(self, benchmark: Benchmark) -> tuple[ComparedMetric, ...]:
         """Return the further metrics of a benchmark that are compared by the same launches."""
-        if not self.metrics and self.with_first_token and benchmark.generation is not None:
-            return (ComparedMetric(FIRST_TOKEN, directions=benchmark.direction, is_optional=True),)
-        return tuple(ComparedMetric(name, directions=benchmark.direction) for name in dict.fromkeys(self.metrics[1:]))
+        return find_further_metrics(benchmark, self.metrics, with_first_token=self.with_first_token)
 
     @property
     def sides(self) -> ComparedSides:

@@ -120,6 +120,11 @@ class ComparisonRun:
         return self._subject
 
     @property
+    def title(self) -> str:
+        """Title of the benchmark."""
+        return self._subject.title
+
+    @property
     def decisions(self) -> Sequence[MetricDecision]:
         """The decisions on its metrics, the one that the benchmark is about first."""
         return self._decisions

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import Final, Generic, Protocol, TypeVar
 
 from harness.analysis.compare.decision import SequentialTest
 from harness.core.comparison import Verdict
 from harness.core.levels import levels_of
 from harness.core.protocols import Board, BoardRow
-from harness.flows.compare.comparison_run import ComparisonRun, Hypothesis
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from harness.flows.compare.metric_decision import MetricDecision
+from harness.flows.measure.plan import Failure
 from harness.presentation.numbers import format_change, format_interval
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT
 
@@ -28,7 +28,30 @@ _INTERVAL: Final = 16
 """Characters of nearly every difference and interval, kept free from the beginning so that columns stay in place."""
 
 
-class ProgressTable:
+class ShownComparison(Protocol):
+    """Comparison that goes on, as far as it is shown."""
+
+    @property
+    def title(self) -> str:
+        """Title of its row."""
+
+    @property
+    def decisions(self) -> Sequence[MetricDecision]:
+        """The decisions on its metrics, the one that the benchmark is about first."""
+
+    @property
+    def failure(self) -> Failure | None:
+        """Reason for its end without a verdict; None where there is none."""
+
+    @property
+    def pairs(self) -> int:
+        """Number of valid pairs so far."""
+
+
+Shown = TypeVar("Shown", bound=ShownComparison)
+
+
+class ProgressTable(Generic[Shown]):
     """Board of comparisons, of which only rows that change are made anew.
 
     Args:
@@ -38,7 +61,10 @@ class ProgressTable:
     """
 
     def __init__(
-        self, runs: Sequence[ComparisonRun], board: Board, discoveries: FalseDiscoveryFilter[Hypothesis]
+        self,
+        runs: Sequence[Shown],
+        board: Board,
+        discoveries: FalseDiscoveryFilter[tuple[Shown, MetricDecision]],
     ) -> None:
         shown = [(run, decision) for run in runs for decision in run.decisions]
         self._numbers = {hypothesis: number for number, hypothesis in enumerate(shown)}
@@ -47,7 +73,7 @@ class ProgressTable:
         self._discoveries = discoveries.final()
         board.show([progress_row(*hypothesis, discovered=hypothesis in self._discoveries) for hypothesis in shown])
 
-    def update(self, run: ComparisonRun) -> None:
+    def update(self, run: Shown) -> None:
         """Show the rows of a comparison after its next step, and those of changes that have become discoveries."""
         self.update_discoveries()
         for hypothesis in self._numbers:
@@ -63,14 +89,14 @@ class ProgressTable:
         for hypothesis in changed & self._numbers.keys():
             self._update(hypothesis)
 
-    def _update(self, hypothesis: Hypothesis) -> None:
+    def _update(self, hypothesis: tuple[Shown, MetricDecision]) -> None:
         discovered = hypothesis in self._discoveries
         row = partial(progress_row, *hypothesis, discovered=discovered)
         is_decided = is_settled(*hypothesis, discovered=discovered)
         self._board.update(self._numbers[hypothesis], row, is_decided=is_decided)
 
 
-def progress_row(run: ComparisonRun, decision: MetricDecision, *, discovered: bool) -> BoardRow:
+def progress_row(run: ShownComparison, decision: MetricDecision, *, discovered: bool) -> BoardRow:
     """Return one row: pairs so far, estimated difference with its interval, evidence bar, verdict.
 
     What its own pairs call a change may not survive among many benchmarks: until it is known that it does, it is a
@@ -98,7 +124,7 @@ def progress_row(run: ComparisonRun, decision: MetricDecision, *, discovered: bo
     return BoardRow(cells, verdict)
 
 
-def is_settled(run: ComparisonRun, decision: MetricDecision, *, discovered: bool) -> bool:
+def is_settled(run: ShownComparison, decision: MetricDecision, *, discovered: bool) -> bool:
     """Return whether its row (`progress_row`) is decided."""
     if run.failure is not None or decision not in run.decisions:
         return True
@@ -106,10 +132,10 @@ def is_settled(run: ComparisonRun, decision: MetricDecision, *, discovered: bool
     return verdict is not None and (discovered or not verdict.is_change)
 
 
-def _title(run: ComparisonRun, decision: MetricDecision) -> str:
+def _title(run: ShownComparison, decision: MetricDecision) -> str:
     """Return the title of the benchmark, with the metric where it is not the one that the benchmark is about."""
     is_main = decision is run.decisions[0]
-    return run.subject.title if is_main else f"{run.subject.title}: {decision.metric.short_name}"
+    return run.title if is_main else f"{run.title}: {decision.metric.short_name}"
 
 
 def _bar(test: SequentialTest) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import ValidationError
 
@@ -248,15 +248,8 @@ def describe_sides(request: CompareRequest, settings: Settings, fetcher: SourceF
         return "the installed runner", "the installed runner"
     if isinstance(request.control, Programs) and isinstance(request.treatment, Programs):
         return _describe_programs(request.control), _describe_programs(request.treatment)
-    _, control_name, treatment_name = _require_commits(request)
-    treatment_name = treatment_name or request.branch
-    control, treatment = _commits(control_name, treatment_name, open_source(request, settings), fetcher)
-    if control.id == treatment.id:
-        raise SameCommit(f"control and treatment are both {control.short}", hint="name another --control")
-    return (
-        _describe(control, name_of_request(control_name, control)),
-        _describe(treatment, name_of_request(treatment_name, treatment)),
-    )
+    commits = resolve_commits(request, settings, fetcher)
+    return _describe(commits.control, commits.control_name), _describe(commits.treatment, commits.treatment_name)
 
 
 def _describe(commit: Commit, name: str) -> str:
@@ -317,17 +310,40 @@ def _sides(request: CompareRequest, settings: Settings, fetcher: SourceFetcher, 
         reject_unused_submodules(settings)
         control_programs, treatment_programs = name_programs(request.control, request.treatment)
         return GivenRunner(control_programs, cache), GivenRunner(treatment_programs, cache)
+    commits = resolve_commits(request, settings, fetcher)
+    recipes, submodules = request.recipes, selected_submodules(settings, commits.source)
+    return (
+        CommitRunner(commits.source, commits.control, cache, recipes, submodules, commits.control_name),
+        CommitRunner(commits.source, commits.treatment, cache, recipes, submodules, commits.treatment_name),
+    )
+
+
+class ComparedCommits(NamedTuple):
+    """Commits of a comparison, and the names that they were asked for by; empty where that was the id."""
+
+    source: Source
+    control: Commit
+    treatment: Commit
+    control_name: str
+    treatment_name: str
+
+
+def resolve_commits(request: CompareRequest, settings: Settings, fetcher: SourceFetcher) -> ComparedCommits:
+    """Resolve the commits of both sides.
+
+    Raises:
+        SameCommit: Both sides are the same commit.
+        UsageError: There is nothing to compare, or a name cannot be resolved.
+        EnvironmentProblem: The source cannot be reached.
+    """
     _, control_name, treatment_name = _require_commits(request)
     treatment_name = treatment_name or request.branch
     source = open_source(request, settings)
     control, treatment = _commits(control_name, treatment_name, source, fetcher)
     if control.id == treatment.id:
         raise SameCommit(f"control and treatment are both {control.short}", hint="name another --control")
-    recipes, submodules = request.recipes, selected_submodules(settings, source)
-    return (
-        CommitRunner(source, control, cache, recipes, submodules, name_of_request(control_name, control)),
-        CommitRunner(source, treatment, cache, recipes, submodules, name_of_request(treatment_name, treatment)),
-    )
+    names = name_of_request(control_name, control), name_of_request(treatment_name, treatment)
+    return ComparedCommits(source, control, treatment, *names)
 
 
 def _commits(

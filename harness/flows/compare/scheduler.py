@@ -89,7 +89,7 @@ class RoundRobinScheduler:
             board = stack.enter_context(self._display.board(f"comparing on {self._device.name}", HEADER))
             self._measure_in_turn(runs, ProgressTable(runs, board, self._discoveries))
 
-    def _measure_in_turn(self, runs: Sequence[ComparisonRun], table: ProgressTable) -> None:
+    def _measure_in_turn(self, runs: Sequence[ComparisonRun], table: ProgressTable[ComparisonRun]) -> None:
         live = dict.fromkeys(runs)
         for run in runs:
             if run not in live:
@@ -129,7 +129,7 @@ class RoundRobinScheduler:
             hint = "this is a defect of the harness: please report it"
             self._report_failure(run.subject, Failure(Outcome.FAILED, reason, hint))
 
-    def _end_failed(self, live: _Live, run: ComparisonRun, table: ProgressTable) -> None:
+    def _end_failed(self, live: _Live, run: ComparisonRun, table: ProgressTable[ComparisonRun]) -> None:
         """End a failed comparison; a lost device ends all others too, whose pairs stay in their journals."""
         if run.failure is None or run not in live:
             return

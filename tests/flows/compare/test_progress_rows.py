@@ -22,18 +22,13 @@ from harness.running.compared_metric import ComparedMetric
 from tests.presentation.comparison_samples import PARAMETERS, compared, made_pairs
 
 
-@dataclass(frozen=True)
-class _Subject:
-    title: str = "m/a"
-
-
 @dataclass(frozen=True, eq=False)
 class _Run:
     """Stub of a run with the attributes that a row uses."""
 
     decisions: Sequence[MetricDecision]
     failure: Failure | None = None
-    subject: _Subject = _Subject()
+    title: str = "m/a"
 
     @property
     def pairs(self) -> int:
