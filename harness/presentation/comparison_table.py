@@ -17,7 +17,14 @@ from harness.presentation.explanations import (
     list_exact_changes,
     select_measured_comparisons,
 )
-from harness.presentation.numbers import format_change, format_interval, format_quantity, mark_throttled
+from harness.presentation.fleets import VISIBLE_CHANGE, VISIBLE_CHANGE_LEGEND, find_fleets, visible_change
+from harness.presentation.numbers import (
+    format_change,
+    format_interval,
+    format_percent,
+    format_quantity,
+    mark_throttled,
+)
 from harness.presentation.outputs import DIFFERENT_MARK, NOT_COMPARED, OUTPUTS_DIFFER, describe_outputs, format_outputs
 from harness.presentation.remarks import collect_hints, format_remark, group_hints, label_results
 from harness.presentation.tables import Column, make_cells
@@ -145,6 +152,7 @@ def build_columns(results: Sequence[Result]) -> list[Column]:
         Column("treatment", texts(lambda row: row.treatment), weight=61, right=True),
         Column("difference", make_spans(lambda row: row.difference), right=True),
         Column(head_interval(results), texts(lambda row: row.interval), weight=80, right=True),
+        Column(VISIBLE_CHANGE, make_cells(_visible_changes(results)), weight=70, right=True),
         Column("pairs", texts(lambda row: row.pairs), weight=30, right=True),
         Column("time", texts(lambda row: row.time), weight=20, right=True),
         Column("outputs", differing(lambda row: row.outputs), weight=70),
@@ -167,7 +175,16 @@ def describe_sides(results: Sequence[Result]) -> list[tuple[str, str]]:
 def format_legend(columns: Iterable[Column]) -> str:
     """Explain the figures of both sides; empty where the table has none."""
     shown = {column.name for column in columns if column.is_informative}
-    return _LEGEND if {"control", "treatment"} <= shown else ""
+    parts = [_LEGEND] if {"control", "treatment"} <= shown else []
+    return " · ".join([*parts, VISIBLE_CHANGE_LEGEND] if VISIBLE_CHANGE in shown else parts)
+
+
+def _visible_changes(results: Sequence[Result]) -> Iterator[str]:
+    """Yield the smallest change that the pairs of each result show, where one verdict is given for several devices."""
+    members = {member.uid for fleet in find_fleets(results) for member in fleet.members}
+    for result in results:
+        change = visible_change(result) if result.uid in members else None
+        yield "" if change is None else format_percent(change)
 
 
 def list_lines(results: Sequence[Result]) -> Iterator[Line]:

@@ -30,6 +30,7 @@ from harness.presentation.explanations import (
     select_measured_comparisons,
     tabulate_evidence,
 )
+from harness.presentation.fleets import Fleet, describe_fleet, find_fleets
 from harness.presentation.folded_remarks import fold_remarks
 from harness.presentation.functions import build_functions_table
 from harness.presentation.generations import build_definitions, build_generations
@@ -69,7 +70,8 @@ class ComparisonSection:
         columns: Table with one row per result.
         legend: Explanation of the columns; empty where they need none.
         error_rate: Sentence on how many of the regressions may be false; empty where nothing was measured.
-        lines: Reasons, other metrics that changed, notes and hints.
+        fleets: Benchmarks that were compared on several devices.
+        lines: A verdict for each of these, reasons, other metrics that changed, notes and hints.
         operators: Operators that changed.
         rules: Rules of the decisions, once for all results that share them.
     """
@@ -80,6 +82,7 @@ class ComparisonSection:
     columns: Sequence[Column]
     legend: str
     error_rate: str
+    fleets: Sequence[Fleet]
     lines: Sequence[Line]
     operators: TitledTable
     rules: Sequence[Sequence[tuple[str, str]]]
@@ -179,7 +182,7 @@ def describe_comparisons(results: Sequence[Result], *, operators_at_most: int | 
         results: Of comparisons, ordered for a reader.
         operators_at_most: Changed operators to list for each result; None lists all.
     """
-    columns = build_columns(results)
+    columns, fleets = build_columns(results), find_fleets(results)
     return ComparisonSection(
         results=results,
         title=format_title(results, with_runner=False),
@@ -187,7 +190,8 @@ def describe_comparisons(results: Sequence[Result], *, operators_at_most: int | 
         columns=columns,
         legend=format_legend(columns),
         error_rate=describe_false_discoveries(results),
-        lines=list(list_lines(results)),
+        fleets=fleets,
+        lines=[*map(describe_fleet, fleets), *list_lines(results)],
         operators=TitledTable("Changed operators", build_changes_table(results, operators_at_most)),
         rules=collect_rules(results),
     )

@@ -42,6 +42,7 @@ from reporters.html.links import StoredLinks, link_stored
 from reporters.html.pictures.bars import bar_of, draw_bars, explain_bars
 from reporters.html.pictures.compromises import draw_compromises
 from reporters.html.pictures.device import draw_device
+from reporters.html.pictures.fleets import draw_fleet
 from reporters.html.pictures.launches import draw_launches
 from reporters.html.pictures.layers import draw_layers
 from reporters.html.pictures.long_run import draw_long_run
@@ -126,6 +127,7 @@ class _Comparisons:
     period: str
     table: PageTable
     operators: Sequence[tuple[str, PageTable]]
+    fleets: Sequence[Picture]
     articles: Sequence[Article]
     commands: Sequence[str]
 
@@ -159,6 +161,7 @@ def _describe_comparisons(results: Sequence[Result], run: ReportedRun) -> _Compa
         _format_period(results),
         _comparison_table(section),
         list(_titled_tables(section.operators)),
+        [draw_fleet(fleet, f"fleet{number}") for number, fleet in enumerate(section.fleets)],
         [_comparison_article(number, result, details.get(number), run) for number, result in enumerate(results)],
         collect_rerun_commands(results, run.working_folder),
     )
