@@ -93,6 +93,7 @@ OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("harness lab serve", "the scheduler, for this machine alone"),
         ("harness lab join 127.0.0.1", "join the phones of this machine"),
         ("harness lab status 127.0.0.1", "show the devices, and what they do"),
+        ("harness lab dispatch lab --requests-from http://lab --specifications mv2", "runs on demand"),
         ("harness lab certificate lab --certificates authority", "for a lab of several machines"),
     ),
     "token": (

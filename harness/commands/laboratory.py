@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
+import re
+import socket
+import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from harness import display
+from harness import display, shell
 from harness.config import arguments, flags
 from harness.config.flags import Words
 from harness.core.errors import ExitCode, UsageError
@@ -22,6 +28,7 @@ _OF_ACTION = {
     "serve": frozenset({"host", "port"}),
     "join": frozenset({"platforms", "devices", "as_class"}),
     "status": frozenset({"json"}),
+    "dispatch": frozenset({"requests_from", "specifications", "lease"}),
     "certificate": frozenset(),
 }
 
@@ -30,13 +37,16 @@ _NO_ADDRESS = {
     "serve": ("a lab listens at --host and --port", "harness lab serve --port 8786"),
     "join": ("join which lab?", "harness lab join ADDRESS"),
     "status": ("show which lab?", "harness lab status ADDRESS"),
+    "dispatch": ("measure in which lab?", "harness lab dispatch ADDRESS --requests-from URL --specifications FOLDER"),
     "certificate": ("the certificate of which host?", "harness lab certificate HOST --certificates FOLDER"),
 }
 """What is wrong with the address of an action, and the remedy."""
+_LEAST_LEASE_S = 3.0
+_LONGEST_LEASE_S = 3600.0
 
 
 def lab(
-    action: Literal["serve", "join", "status", "certificate"],
+    action: Literal["serve", "join", "status", "dispatch", "certificate"],
     address: str | None = None,
     /,
     *,
@@ -45,6 +55,9 @@ def lab(
     platforms: Annotated[Words, Parameter(metavar="NAME...", negative="")] = None,
     devices: Annotated[Words, Parameter(metavar="DEVICE...", negative="")] = None,
     as_class: Annotated[str | None, Parameter(metavar="CLASS", show_default=False)] = None,
+    requests_from: Annotated[str | None, Parameter(metavar="URL", show_default=False)] = None,
+    specifications: Annotated[Words, Parameter(metavar="FILE...", negative="")] = None,
+    lease: Annotated[float | None, Parameter(metavar="SECONDS", show_default=False)] = None,
     certificates: Annotated[Path | None, Parameter(metavar="FOLDER", show_default=False)] = None,
     json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     lab_flags: LabFlags = _NO_LAB_FLAGS,
@@ -52,19 +65,33 @@ def lab(
     """`harness lab`.
 
     Args:
-        action: What to do: serve jobs (`serve`), join devices of this host (`join`), show the lab (`status`), or make
-            the certificate of a host (`certificate`), and the authority of the lab with the first.
+        action: What to do: serve jobs (`serve`), join devices of this host (`join`), show the lab (`status`), measure
+            what persons ask for at a server of results (`dispatch`), or make the certificate of a host (`certificate`),
+            and the authority of the lab with the first.
         address: Address of the lab, to join or to show: `lab`, `lab:8786`; of `certificate` the name of the host.
         host: Of `serve`: address to listen at (default: 127.0.0.1). Beyond this machine there must be certificates.
         port: Of `serve`: port to listen at (default: 8786); 0 takes any that is free.
         platforms: Of `join`: platforms whose devices join (default: android ios). `host` is this machine itself.
         devices: Of `join`: the only devices to join, by name or identity.
         as_class: Of `join`: class of these devices (default: the product or processor of each).
+        requests_from: Of `dispatch`: server of results that persons ask, and that gets the results.
+        specifications: Of `dispatch`: what persons may ask for: files, folders of files, or names of built-in ones.
+        lease: Of `dispatch`: seconds after which another one takes what this one measured when it ended (default: 60).
         certificates: Folder of this machine's certificates; of `certificate` that of the authority.
         json: Of `status`: show it as JSON.
         lab_flags: Where the files of jobs are kept.
     """
-    given = {"host": host, "port": port, "platforms": platforms, "devices": devices, "as_class": as_class, "json": json}
+    given: dict[str, object] = {
+        "host": host,
+        "port": port,
+        "platforms": platforms,
+        "devices": devices,
+        "as_class": as_class,
+        "json": json,
+        "requests_from": requests_from,
+        "specifications": specifications,
+        "lease": lease,
+    }
     named = [name for name, value in given.items() if value is not None and value is not False]
     for name in [name for name in named if name not in _OF_ACTION[action]]:
         raise UsageError(f"--{name.replace('_', '-')} beside {action}", hint=f"harness lab {action} --help")
@@ -73,6 +100,15 @@ def lab(
         raise UsageError(message, hint=hint)
     if action == "certificate":
         return _make_certificate(str(address), certificates)
+    if action == "dispatch":
+        return _dispatch(
+            str(address),
+            requests_from,
+            specifications or (),
+            lease_s=lease,
+            certificates=certificates,
+            lab_flags=lab_flags,
+        )
     from harness.lab.configuration import PORT, load_security
 
     settings = arguments.resolve_settings(lab_flags)
@@ -96,6 +132,38 @@ def lab(
 
     with connect(address or "", security) as engine:
         return show_status(engine, console, as_json=json)
+
+
+def _dispatch(
+    address: str,
+    url: str | None,
+    words: Sequence[str],
+    *,
+    lease_s: float | None,
+    certificates: Path | None,
+    lab_flags: LabFlags,
+) -> int:
+    if url is None or not words:
+        missing = "--requests-from" if url is None else "--specifications"
+        raise UsageError(f"`harness lab dispatch` needs {missing}", hint=_NO_ADDRESS["dispatch"][1])
+    if lease_s is not None and not _LEAST_LEASE_S <= lease_s <= _LONGEST_LEASE_S:
+        raise UsageError(f"--lease {lease_s:g}: must be at least {_LEAST_LEASE_S:g} and at most {_LONGEST_LEASE_S:g}")
+    from harness.config.remote_target import find_token
+    from harness.config.settings import default_config_dir
+    from harness.lab.configuration import load_security, require_packages
+    from harness.lab.dispatching import LEASE_S, Dispatcher, load_specifications
+    from harness.lab.request_queue import RequestQueue
+
+    require_packages()
+    load_security(certificates)
+    settings = dataclasses.replace(arguments.resolve_settings(lab_flags), lab=address, lab_certificates=certificates)
+    token = find_token(os.environ, default_config_dir())
+    queue = RequestQueue(
+        url, token, f"{re.sub(r'[^A-Za-z0-9.-]', '-', socket.gethostname())[:60]}-{uuid.uuid4().hex[:8]}"
+    )
+    specifications = load_specifications(words, lambda word: arguments.resolve_settings(lab_flags, (word,)))
+    with shell.handle_signals(), display.open_display() as shown:
+        return Dispatcher(queue, specifications, settings, shown, lease_s or LEASE_S).run()
 
 
 def _make_certificate(host: str, folder: Path | None) -> int:

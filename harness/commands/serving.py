@@ -40,6 +40,7 @@ def serve(
     batch: Annotated[int, Parameter(metavar="COUNT")] = 200,
     rate: Annotated[float, Parameter(metavar="COUNT")] = 100.0,
     requests: Annotated[int, Parameter(metavar="COUNT")] = 64,
+    open_runs: Annotated[int, Parameter(metavar="COUNT")] = 10,
     title: Annotated[str, Parameter(metavar="TEXT")] = "harness",
     store_flags: StoreFlags = _NO_STORE_FLAGS,
 ) -> int:
@@ -58,6 +59,7 @@ def serve(
         batch: Most results in one request.
         rate: Requests per second that one address may send for long.
         requests: Most requests that are answered at once.
+        open_runs: Most runs that one person may have asked for that have not ended.
         title: Name of the site, which stands in the titles of its pages.
         store_flags: Where results are.
     """
@@ -73,6 +75,7 @@ def serve(
     settings = arguments.resolve_settings(store_flags)
     require_packages()
     amounts = {"--body-mib": body_mib, "--artifact-mib": artifact_mib, "--batch": batch, "--requests": requests}
+    amounts |= {"--open-runs": open_runs}
     for flag, amount in amounts.items():
         if not 0 < amount <= 1 << 20:
             raise UsageError(f"{flag} {amount}: must be at least 1, and at most {1 << 20}")
@@ -86,6 +89,7 @@ def serve(
         requests=requests,
         rate=rate,
         burst=10 * rate,
+        open_runs=open_runs,
     )
     config = ServerConfig(
         host=host,
@@ -124,8 +128,8 @@ def token(
     Args:
         action: What to do: make a token, which is shown once; make one useless; or list all.
         name: Name of whoever gets it: ci, lab-3, a person.
-        scope: What it may do: `read` pages and results, `write` results and alarms, `admin` everything (default: read;
-            `write` does not include `read`).
+        scope: What it may do: `read` pages and results, `write` results and alarms, `request` runs, measure them as a
+            `lab`, `admin` everything (default: read; none but `admin` includes another).
         expires: End of its validity: an age such as `90d` or `1w`, or a date (default: none).
         json: Show the tokens as JSON.
         store_flags: Where results are.

@@ -17,6 +17,8 @@ pooling         one comparison of these batches, while it goes on
 merging         one report of the reports of batches
 batch_files     batches of an interrupted comparison
 pairs           a batch, in the process of a device
+request_queue   client of the queue of runs on demand, which a server keeps
+dispatching     `harness lab dispatch`
 status          `harness lab status`
 
 A process of a device *is* the lease of it: it does one job at a time. The lock of the machine is the second safety

@@ -169,7 +169,7 @@ class Job(Value):
     @property
     def uid(self) -> str:
         """Uid of its result."""
-        return str(uuid.uuid5(_NAMESPACE, self.id))
+        return result_uid(self.id)
 
 
 class JobReport(Value):
@@ -188,6 +188,11 @@ class JobReport(Value):
     missing: tuple[str, ...] = ()
     absent: str = ""
     address: str = ""
+
+
+def result_uid(job_id: str) -> str:
+    """Return the uid of the result of a job."""
+    return str(uuid.uuid5(_NAMESPACE, job_id))
 
 
 def describe_file(path: Path, name: str) -> LabFile:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from harness.config.settings import Settings
@@ -48,9 +48,8 @@ def run(settings: Settings, display: Display, *, listeners: Sequence[Reporter] =
     refuse_options_of_machines(settings)
     benchmarks = select(load_benchmarks(settings), settings.only, settings.skip, settings.benchmark_digest)
     reporting = Reporting(prepare_reporters(settings), display, listeners, lambda _: None)
-    files = JobFiles()
     try:
-        Submitter(settings, display, _Measuring(benchmarks, settings, reporting, files), files).run()
+        measure(benchmarks, settings, display, reporting)
     except KeyboardInterrupt as interruption:
         interruption.add_note(reporting.describe_kept())
         raise
@@ -60,19 +59,55 @@ def run(settings: Settings, display: Display, *, listeners: Sequence[Reporter] =
     return reporting.exit_code()
 
 
+def measure(
+    benchmarks: Sequence[Benchmark],
+    settings: Settings,
+    display: Display,
+    reporting: Reporting,
+    *,
+    make_id: Callable[[Benchmark, Target], str] = lambda *_: str(uuid.uuid4()),
+    check: Callable[[], None] = lambda: None,
+) -> None:
+    """Measure benchmarks once on each class of devices.
+
+    Args:
+        benchmarks: What to measure.
+        settings: In which lab, on devices of which classes or names.
+        display: Shows what happens.
+        reporting: Is given each result; the caller closes it.
+        make_id: Returns the id of a job, from which the uid of its result comes.
+        check: Called every few seconds; what it raises cancels the jobs.
+
+    Raises:
+        UsageError: There is no such class or device.
+        EnvironmentProblem: The lab does not answer.
+    """
+    files = JobFiles()
+    jobs = _Measuring(benchmarks, settings, reporting, files, make_id)
+    Submitter(settings, display, jobs, files, check).run()
+
+
 class _Measuring:
     """Jobs of one command: each benchmark once on each class of devices."""
 
     def __init__(
-        self, benchmarks: Sequence[Benchmark], settings: Settings, reporting: Reporting, files: JobFiles
+        self,
+        benchmarks: Sequence[Benchmark],
+        settings: Settings,
+        reporting: Reporting,
+        files: JobFiles,
+        make_id: Callable[[Benchmark, Target], str],
     ) -> None:
         self._benchmarks = benchmarks
         self._settings = settings
         self._reporting = reporting
         self._files = files
+        self._make_id = make_id
 
     def begin(self, targets: Sequence[Target]) -> Sequence[Submission]:
-        return [Submission(self._job(benchmark), target) for benchmark in self._benchmarks for target in targets]
+        return [
+            Submission(self._job(benchmark, target), target) for benchmark in self._benchmarks for target in targets
+        ]
 
     def accept(self, submission: Submission, answer: JobReport) -> Sequence[Submission]:  # noqa: ARG002 - a protocol
         if answer.report is not None:
@@ -83,12 +118,15 @@ class _Measuring:
         """Report a job that no device has done: of a class none is named."""
         job, target = submission
         device = target.places[0].device if target.is_single else None
-        self._reporting.report(report_failure(job.benchmark, device, failure, self._settings))
+        report = report_failure(job.benchmark, device, failure, self._settings)
+        result = report.result.model_copy(update={"uid": job.uid})
+        self._reporting.report(report.model_copy(update={"result": result}))
         return ()
 
-    def _job(self, benchmark: Benchmark) -> Job:
+    def _job(self, benchmark: Benchmark, target: Target) -> Job:
         files, settings = self._files.add_of(benchmark), choose_settings(self._settings)
-        return Job(id=str(uuid.uuid4()), benchmark=benchmark, files=files, settings=settings, versions=own_versions())
+        identity = self._make_id(benchmark, target)
+        return Job(id=identity, benchmark=benchmark, files=files, settings=settings, versions=own_versions())
 
 
 def choose_settings(settings: Settings) -> ChosenSettings:

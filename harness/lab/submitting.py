@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
@@ -88,15 +88,24 @@ class Submitter:
         display: Shows what happens.
         jobs: The jobs.
         files: The files that they need.
+        check: Called every few seconds; what it raises cancels the jobs.
     """
 
     _engine: Engine
 
-    def __init__(self, settings: Settings, display: Display, jobs: Jobs, files: JobFiles) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        display: Display,
+        jobs: Jobs,
+        files: JobFiles,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
         self._settings = settings
         self._display = display
         self._jobs = jobs
         self._files = files
+        self._check = check
         self._pending: dict[LabTask, Target] = {}
         self._ids: set[str] = set()
         self._targets: Mapping[str, Target] = {}
@@ -135,6 +144,7 @@ class Submitter:
                     raise lost from None
             else:
                 return
+            self._check()
             pause(_AGAIN_S)
 
     def _begin(self) -> None:
@@ -167,6 +177,7 @@ class Submitter:
                     for task in self._engine.finished(self._pending, _POLL_S):
                         self._receive(task)
                         del self._pending[task]
+                    self._check()
                     self._give_up_without_devices()
             except (LabLost, OSError):
                 raise  # there is nobody to cancel them

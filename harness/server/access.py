@@ -61,8 +61,8 @@ class Caller:
 class Access:
     """Rules of who may do what.
 
-    Without any token, whoever works on this machine may read and write; once there is one, writing needs it. From
-    elsewhere everything needs one.
+    Without any token, whoever works on this machine may read, write, ask for runs and measure them; once there is one,
+    all but reading needs it. From elsewhere everything needs one.
 
     Attributes:
         database: Where tokens are.
@@ -106,7 +106,7 @@ class Access:
             return Caller()
         if list_tokens(self.database):
             return Caller(scopes=frozenset({Scope.READ}), is_local=True)
-        return Caller(_account(), frozenset({Scope.READ, Scope.WRITE}), is_local=True)
+        return Caller(_account(), frozenset(Scope) - {Scope.ADMIN}, is_local=True)
 
     def find_owner(self, token: str) -> TokenOwner | None:
         """Return whose token this is; None if it is none of ours, was revoked or has expired."""

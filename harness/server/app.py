@@ -28,7 +28,7 @@ from harness.server.error_pages import answer_error, wants_page
 from harness.server.gate import STORE_HINT, STORE_SILENT, Gate
 from harness.server.limiting import BodyReader
 from harness.server.measuring import ServerMetrics
-from harness.server.routes import alarms, pages, people, results, state, views
+from harness.server.routes import alarms, pages, people, requests, results, state, views
 from harness.server.routes.alarms import NewRemark
 from harness.server.services import Services
 from harness.server.sessions import Signer
@@ -36,7 +36,11 @@ from harness.store.database.engine import Database
 from harness.store.database.views.reader import History
 
 API: Final = "/api/v1"
-_BODIES: Final[tuple[type[BaseModel], ...]] = (PostedResult, PostedBatch, AlarmReport, NewRemark)
+_BODIES: Final[tuple[type[BaseModel], ...]] = (
+    *(PostedResult, PostedBatch, AlarmReport, NewRemark),
+    *(requests.NewRunRequest, requests.NewOffer, requests.NewClaim),
+    *(requests.Renewal, requests.Release, requests.Ending),
+)
 _REFERENCE: Final = "#/components/schemas/{model}"
 _PHRASES: Final = {404: "there is nothing at this address", 405: "this address does not answer to this method"}
 
@@ -81,7 +85,7 @@ def create_app(
         clock=clock,
     )
     app.state.services = services
-    for module in (results, views, alarms):
+    for module in (results, views, alarms, requests):
         app.include_router(module.router, prefix=API)
     for module in (state, pages, people):
         app.include_router(module.router)

@@ -27,6 +27,7 @@ class ServerLimits:
         requests: Most requests that are answered at once.
         rate: Requests each second that one token or address may send for long.
         burst: Requests that it may send at once.
+        open_runs: Most runs that one person may have asked for that have not ended.
     """
 
     body_bytes: int = 32 * MIB
@@ -38,6 +39,7 @@ class ServerLimits:
     requests: int = 64
     rate: float = 100.0
     burst: float = 1000.0
+    open_runs: int = 10
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ devices, benchmarks, metrics) have tables of their own.
            results ---------------- metrics ---- samples
               |   \
         contrasts  artifacts_of_results ---- artifacts      alarms ---- alarm_commits, alarm_remarks      tokens
+
+    run_requests   lab_offers
 """
 
 from __future__ import annotations
@@ -266,9 +268,40 @@ TOKENS: Final = Table(
     Column("id", _ID, primary_key=True),
     Column("name", String, nullable=False, unique=True),
     Column("digest", String, nullable=False, unique=True),  # SHA-256 of the token; the token itself is nowhere
-    Column("scopes", String, nullable=False),  # words separated by spaces: read, write, admin
+    Column("scopes", String, nullable=False),  # words separated by spaces: read, write, request, ...
     Column("created", Double, nullable=False),
     Column("expires", Double),
     Column("revoked", Double),
     Column("used", Double),  # day of the last use
+)
+
+RUN_REQUESTS: Final = Table(
+    "run_requests",
+    METADATA,
+    Column("id", String, primary_key=True),  # from the person and the key that the client chose
+    Column("person", String, nullable=False),
+    Column("asked", Double, nullable=False),
+    Column("specification", String, nullable=False),
+    Column("benchmark", String, nullable=False, default=""),  # "" for all
+    Column("device_class", String, nullable=False),
+    Column("state", String, nullable=False),
+    Column("attempts", Integer, nullable=False, default=0),
+    Column("claim", String, nullable=False, default=""),  # chosen by the lab that has it; "" without one
+    Column("lease", Double),  # end of the time for which it is that lab's
+    Column("started", Double),
+    Column("finished", Double),
+    Column("results", Text, nullable=False, default="[]"),  # uids, as JSON
+    Column("reason", Text, nullable=False, default=""),
+    Index(None, "asked"),
+    Index(None, "claim"),
+    Index(None, "person", "started"),
+    Index(None, "state", "lease"),
+)
+
+LAB_OFFERS: Final = Table(
+    "lab_offers",
+    METADATA,
+    Column("dispatcher", String, primary_key=True),
+    Column("until", Double, nullable=False),
+    Column("offer", Text, nullable=False),  # LabOffer as JSON
 )

@@ -30,6 +30,8 @@ class Scope(StrEnum):
 
     READ = "read"
     WRITE = "write"
+    REQUEST = "request"
+    LAB = "lab"
     ADMIN = "admin"
 
 

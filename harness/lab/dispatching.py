@@ -1,0 +1,394 @@
+"""`harness lab dispatch`: runs that persons ask for at a server of results, measured in a lab.
+
+The specifications are those of the command line that started it: what arrives from the server are names, which are
+looked up among them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from harness.config.settings import Settings
+from harness.core.benchmark import Benchmark
+from harness.core.errors import EnvironmentProblem, ExitCode, HarnessError, UsageError
+from harness.core.outcome import Outcome
+from harness.core.protocols import Display
+from harness.core.result import Report
+from harness.flows.measure.reporting import Reporting
+from harness.flows.measure.workload import load_benchmarks
+from harness.lab.configuration import load_security
+from harness.lab.engine import Engine, connect
+from harness.lab.jobs import result_uid
+from harness.lab.measuring import measure, refuse_options_of_machines
+from harness.lab.request_queue import QueueSilent, RequestLost, RequestQueue, StoredOutcome
+from harness.shell import Interrupted, check_stopping, pause
+from harness.store.run_requests import LabOffer, OfferedSpecification, RequestState, RunRequest
+from reporters.remote import RemoteReporter
+from reporters.remote import create as create_remote_reporter
+
+LEASE_S: Final = 60.0
+CATEGORY: Final = "on demand"
+"""Category of the results."""
+_OFFER_S: Final = 20.0
+"""How often the lab is asked for its devices, and its offer repeated."""
+_POLL_S: Final = 3.0
+"""How often the server is asked for requests."""
+_REPORT_S: Final = 120.0
+"""How long a server that answers may leave out results that were sent to it."""
+_END_S: Final = 90.0
+_NAMESPACE: Final = uuid.UUID("a4a3c9a8-0b7b-5c52-8f0e-0e1f6d2f9b13")
+_SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
+
+
+@dataclass(frozen=True, slots=True)
+class Specification:
+    """Specification that persons may ask for.
+
+    Attributes:
+        settings: Settings with which it was loaded.
+        benchmarks: Its benchmarks, in their order.
+    """
+
+    settings: Settings
+    benchmarks: tuple[Benchmark, ...]
+
+
+def load_specifications(words: Sequence[str], resolve: Callable[[str], Settings]) -> Mapping[str, Specification]:
+    """Load the specifications of an allow list, by their names.
+
+    Args:
+        words: Files, folders of files, and names of built-in ones. A file is called by its name without the ending, one
+            of a folder by its path in it.
+        resolve: Returns the settings of one specification.
+
+    Raises:
+        UsageError: Two have the same name, a folder has none, or something is wrong with one.
+    """
+    specifications: dict[str, Specification] = {}
+    for name, word in _name_files(words):
+        if name in specifications:
+            raise UsageError(f"--specifications: two are called {name}", hint="rename one of the files")
+        settings = resolve(word)
+        refuse_options_of_machines(settings)
+        specifications[name] = Specification(settings, tuple(load_benchmarks(settings)))
+    return specifications
+
+
+def _name_files(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for word in words:
+        folder = Path(word)
+        if not folder.is_dir():
+            is_file = folder.suffix in _SUFFIXES
+            yield (folder.stem if is_file else word, word)
+            continue
+        files = sorted(file for file in folder.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
+        if not files:
+            raise UsageError(f"--specifications {word}: no specification is in this folder", hint="*.json, *.yaml")
+        for file in files:
+            yield file.relative_to(folder).with_suffix("").as_posix(), str(file)
+
+
+class _Outcomes:
+    """Listener that keeps how each result ended."""
+
+    name = "outcomes"
+
+    def __init__(self) -> None:
+        self.all: dict[str, StoredOutcome] = {}
+
+    def report(self, report: Report) -> None:
+        result = report.result
+        self.all[result.uid] = StoredOutcome(uid=result.uid, outcome=result.outcome, reason=result.reason)
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass(slots=True)
+class _Lease:
+    """Request that is this lab's as long as it renews the lease, which a thread does."""
+
+    queue: RequestQueue
+    request: RunRequest
+    claim: str
+    lease_s: float
+    _ended: threading.Event = field(default_factory=threading.Event)
+    _lost: list[RequestLost] = field(default_factory=list)
+
+    @contextlib.contextmanager
+    def keep(self) -> Iterator[None]:
+        thread = threading.Thread(target=self._renew, name=f"lease of {self.request.id}", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._ended.set()
+            thread.join(_END_S)
+
+    def check(self) -> None:
+        """Raise `RequestLost` if it is no longer this lab's, and `Interrupted` if this process is being stopped."""
+        check_stopping()
+        if self._lost:
+            raise self._lost[0]
+
+    def _renew(self) -> None:
+        while not self._ended.wait(self.lease_s / 3):
+            try:
+                self.queue.renew(self.request.id, self.claim, self.lease_s)
+            except RequestLost as error:
+                self._lost.append(error)
+                return
+            except HarnessError:
+                continue  # it keeps the request, and says so as soon as it answers
+
+
+class Dispatcher:
+    """Takes requests from a server as long as the lab has devices for them, until a signal ends it.
+
+    Each class of devices gets as many requests at once as it has devices.
+
+    Args:
+        queue: Queue of the server.
+        specifications: Allow list, by names.
+        settings: Which lab.
+        display: Shows what happens.
+        lease_s: How long a request is this process's that does not renew it, in seconds.
+    """
+
+    def __init__(
+        self,
+        queue: RequestQueue,
+        specifications: Mapping[str, Specification],
+        settings: Settings,
+        display: Display,
+        lease_s: float = LEASE_S,
+    ) -> None:
+        self._queue = queue
+        self._specifications = specifications
+        self._settings = settings
+        self._display = display
+        self._lease_s = lease_s
+        self._threads: dict[threading.Thread, str] = {}
+        """Those that measure, with the class of the device."""
+        self._claim = str(uuid.uuid4())
+        self._problem = ""
+
+    def run(self) -> ExitCode:
+        """Take requests until a signal ends it; those that are measured then go back into the queue.
+
+        Raises:
+            EnvironmentProblem: The server refuses it.
+        """
+        self._announce({})
+        self._send_earlier()
+        names = ", ".join(self._specifications)
+        self._display.say(f"takes requests from {self._queue.address} for {names}")
+        try:
+            while True:
+                try:
+                    with connect(self._settings.lab or "", load_security(self._settings.lab_certificates)) as engine:
+                        self._serve(engine)
+                except EnvironmentProblem as problem:
+                    self._warn(problem)
+                pause(_POLL_S)
+        except (KeyboardInterrupt, Interrupted):
+            for thread in tuple(self._threads):
+                thread.join(_END_S)
+        return ExitCode.OK
+
+    def _serve(self, engine: Engine) -> None:
+        """Take requests while the lab is there.
+
+        Raises:
+            EnvironmentProblem: Lab or server went away.
+        """
+        looked, classes = 0.0, Counter[str]()
+        while True:
+            now = time.monotonic()
+            if not looked or now - looked >= _OFFER_S:
+                looked, classes = now, Counter(place.device_class for place in engine.places())
+                self._announce(classes)
+                self._problem = ""
+            self._threads = {thread: name for thread, name in self._threads.items() if thread.is_alive()}
+            free = classes - Counter(self._threads.values())
+            if not free or not self._take(sorted(free)):
+                pause(_POLL_S)
+
+    def _announce(self, classes: Mapping[str, int]) -> None:
+        """Announce the specifications, and the classes of devices that are there.
+
+        Raises:
+            EnvironmentProblem: The server refuses.
+        """
+        offered = tuple(
+            OfferedSpecification(name=name, benchmarks=tuple(dict.fromkeys(each.title for each in given.benchmarks)))
+            for name, given in self._specifications.items()
+        )
+        try:
+            self._queue.announce(LabOffer(specifications=offered, device_classes=tuple(sorted(classes))))
+        except QueueSilent as problem:
+            self._warn(problem)
+
+    def _take(self, device_classes: Sequence[str]) -> bool:
+        """Begin the next request; return whether there was one."""
+        try:
+            request = self._queue.claim(self._claim, device_classes, self._lease_s)
+        except QueueSilent as problem:
+            self._warn(problem)
+            return False
+        if request is None or request.state is not RequestState.RUNNING:
+            return False
+        lease = _Lease(self._queue, request, self._claim, self._lease_s)
+        self._claim = str(uuid.uuid4())
+        thread = threading.Thread(target=self._handle, args=(lease,), name=f"request {request.id}")
+        self._threads[thread] = request.device_class
+        thread.start()
+        return True
+
+    def _handle(self, lease: _Lease) -> None:
+        """Measure a request, and say what became of it. Whatever goes wrong gives it back."""
+        request = lease.request
+        title = request.benchmark or request.specification
+        self._display.say(f"{request.person} asks for {title} on {request.device_class}")
+        try:
+            with lease.keep():
+                self._measure(lease)
+        except RequestLost as problem:
+            self._display.warn(f"! {title} of {request.person}: {problem.message}")
+        except HarnessError as problem:
+            self._display.warn(f"! {title} of {request.person} goes back into the queue: {problem.message}")
+            reason = "the lab was stopped" if isinstance(problem, Interrupted) else problem.message
+            with contextlib.suppress(HarnessError):  # else its lease ends
+                self._queue.release(request.id, lease.claim, reason)
+
+    def _measure(self, lease: _Lease) -> None:
+        """Measure what the server does not have yet, and finish the request.
+
+        Raises:
+            RequestLost: It is no longer this lab's.
+            HarnessError: It cannot be measured now.
+        """
+        request = lease.request
+        given, benchmarks = self._look_up(request)
+        settings = replace(
+            given.settings,
+            lab=self._settings.lab,
+            lab_certificates=self._settings.lab_certificates,
+            device_class=(request.device_class,),
+            devices=(),
+            user=request.person,
+        )
+        uids = {result_uid(_job_id(request, benchmark)): benchmark for benchmark in benchmarks}
+        outcomes = _Outcomes()
+        for uid in uids:
+            stored = self._ask(lease, uid)
+            if stored is not None:
+                outcomes.all[uid] = stored
+        left = [benchmark for uid, benchmark in uids.items() if uid not in outcomes.all]
+        if left:
+            reporting = Reporting([self._open_reporter()], self._display, [outcomes], lambda _: None)
+            try:
+                measure(
+                    left,
+                    settings,
+                    self._display,
+                    reporting,
+                    make_id=lambda benchmark, _: _job_id(request, benchmark),
+                    check=lease.check,
+                )
+            finally:
+                reporting.close()
+        self._finish(lease, tuple(uids), outcomes.all)
+
+    def _look_up(self, request: RunRequest) -> tuple[Specification, Sequence[Benchmark]]:
+        """Return what a request names, of the allow list alone.
+
+        Raises:
+            UsageError: It names something else.
+        """
+        given = self._specifications.get(request.specification)
+        benchmarks = (
+            []
+            if given is None
+            else [benchmark for benchmark in given.benchmarks if request.benchmark in {"", benchmark.title}]
+        )
+        if given is None or not benchmarks:
+            raise UsageError("this lab has no such specification or benchmark", hint="look at --specifications")
+        return given, benchmarks
+
+    def _ask(self, lease: _Lease, uid: str) -> StoredOutcome | None:
+        """Return the outcome of a result as the server has it, as soon as it answers."""
+        while True:
+            lease.check()
+            try:
+                return self._queue.find_outcome(uid)
+            except QueueSilent as problem:
+                self._warn(problem)
+            pause(_POLL_S)
+
+    def _finish(self, lease: _Lease, uids: Sequence[str], outcomes: Mapping[str, StoredOutcome]) -> None:
+        """End a request when the server has its results.
+
+        Raises:
+            RequestLost: It is no longer this lab's.
+            EnvironmentProblem: The server does not take a result.
+        """
+        answered_s = 0.0
+        while True:
+            lease.check()
+            began = time.monotonic()
+            try:
+                if all(self._queue.find_outcome(uid) is not None for uid in uids):
+                    reason, failed = _summarise([outcomes[uid] for uid in uids])
+                    self._queue.finish(lease.request.id, lease.claim, uids, reason, failed=failed)
+                    return
+            except QueueSilent as problem:
+                self._warn(problem)
+                pause(_POLL_S)
+                continue
+            self._send_earlier()
+            pause(_POLL_S)
+            answered_s += time.monotonic() - began
+            if answered_s > _REPORT_S:
+                raise EnvironmentProblem("the server does not take the results", hint="look at its log")
+
+    def _open_reporter(self) -> RemoteReporter:
+        """Return the reporter that posts results to the server, whose spool keeps what it does not take now."""
+        target = f"{self._queue.results_address}|{CATEGORY}"
+        reporter = create_remote_reporter(replace(self._settings, remote_reporter=target))
+        if reporter is None:
+            raise EnvironmentProblem(f"results cannot be reported to {target}", hint="look at --requests-from")
+        reporter.prepare()
+        return reporter
+
+    def _send_earlier(self) -> None:
+        """Send results that a process before this one had measured, or that the server could not take."""
+        self._open_reporter().flush(self._display)
+
+    def _warn(self, problem: EnvironmentProblem) -> None:
+        """Show a problem once, however long it lasts."""
+        if problem.message != self._problem:
+            self._problem = problem.message
+            self._display.warn(f"! {problem.message}: waiting for it")
+
+
+def _job_id(request: RunRequest, benchmark: Benchmark) -> str:
+    """Return the id of the job of a benchmark: the same whichever process measures the request, and how often."""
+    return str(uuid.uuid5(_NAMESPACE, f"{request.id}\n{benchmark.title}\n{benchmark.digest}"))
+
+
+def _summarise(outcomes: Sequence[StoredOutcome]) -> tuple[str, bool]:
+    """Return what went wrong, in a sentence, and whether nothing was measured."""
+    wrong = [each for each in outcomes if each.outcome is not Outcome.OK]
+    if not wrong:
+        return "", False
+    reason = wrong[0].reason or wrong[0].outcome.words
+    return (reason if len(outcomes) == 1 else f"{len(wrong)} of {len(outcomes)}: {reason}"), len(wrong) == len(outcomes)
