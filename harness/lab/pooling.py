@@ -181,7 +181,8 @@ class PooledComparison:
         return Device(
             platform=own[0].platform,
             identity=f"class:{self.target.label}",
-            name=f"{self.target.label} ({count} device{'' if count == 1 else 's'})",
+            name=self.target.label,
+            attributes={"devices": str(count)},
             **common,
         )
 
