@@ -142,6 +142,10 @@ def watch(
     arguments.require_specification(settings, "watch")
     request = from_flags.compare_request(run_flags, compare_flags)
     with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
+        if settings.lab is not None:
+            from harness.lab.commits import open_lab_comparers
+
+            return flow.watch(request, settings, watching, shown, open_lab_comparers)
         return flow.watch(request, settings, watching, shown)
 
 
@@ -169,6 +173,11 @@ def bisect(
 
     bisect_request = flow.BisectRequest(good, bad, benchmark, compare_flags.pairs, resume=bool(compare_flags.resume))
     with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
+        if settings.lab is not None:
+            from harness.lab.commits import open_lab_comparers
+
+            opened = display.open_console()
+            return flow.bisect(request, settings, bisect_request, shown, opened, open_comparers=open_lab_comparers)
         return flow.bisect(request, settings, bisect_request, shown, display.open_console())
 
 

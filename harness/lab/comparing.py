@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from harness.analysis.compare.discovery import proven_change, proven_changes, select_unfinished
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
+from harness.core.build import Build
 from harness.core.comparison import Parameters
-from harness.core.errors import ExitCode, HarnessError, UsageError, most_severe
+from harness.core.errors import BuildFailed, ExitCode, HarnessError, UsageError, most_severe
 from harness.core.protocols import Board, Display, Reporter
 from harness.core.result import Outcome, Report
-from harness.files.programs import is_library
+from harness.flows.compare.commits import ControlFailed
+from harness.flows.compare.compare import ComparisonOutcome
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from harness.flows.compare.metric_decision import MetricDecision
 from harness.flows.compare.progress_rows import HEADER, ProgressTable
-from harness.flows.compare.requests import (
-    CompareRequest,
-    SameCommit,
-    name_programs,
-    resolve_commits,
-    validate_parameters,
-)
-from harness.flows.compare.source_fetcher import SourceFetcher
+from harness.flows.compare.requests import CompareRequest, SameCommit, open_cache, validate_parameters
 from harness.flows.measure.jobs import report_failure
 from harness.flows.measure.plan import Failure
 from harness.flows.measure.reporting import Reporting, prepare_reporters
-from harness.flows.measure.runners import Programs
+from harness.flows.measure.run import builds_exit_code
 from harness.flows.measure.workload import load_benchmarks, select
 from harness.lab.batch_files import BatchFile
-from harness.lab.jobs import Job, JobReport, LabFile, PairsRequest, SideOfPairs, own_versions
+from harness.lab.jobs import Job, JobReport, PairsRequest, own_versions
 from harness.lab.measuring import choose_settings, refuse_options_of_machines
 from harness.lab.merging import comparison_of
-from harness.lab.pooling import PooledBatch, PooledComparison
+from harness.lab.pooling import PooledBatch, PooledComparison, device_of
+from harness.lab.sides import ProvideSides, Sides, find_sides
 from harness.lab.submitting import JobFiles, Submission, Submitter
 from harness.lab.targets import Target
 from harness.running.compared_metric import ComparedMetric, find_further_metrics
@@ -48,31 +43,6 @@ FLEET_FDR: Final = 0.01
 """Largest expected share of false ones among the changes of all classes and benchmarks, unless another is asked for."""
 
 _Hypothesis = tuple[PooledComparison, MetricDecision]
-
-
-@dataclass(frozen=True, slots=True)
-class _Sides:
-    """What is compared, as every host understands it.
-
-    Attributes:
-        control: The control.
-        treatment: The treatment.
-        source: Source of commits; empty where there are none.
-        files: The files of their programs, by their locations on this machine.
-    """
-
-    control: SideOfPairs | None
-    treatment: SideOfPairs | None
-    source: str
-    files: Mapping[str, LabFile]
-
-    @property
-    def names(self) -> tuple[str, str]:
-        """Names of control and treatment for people."""
-        return (
-            "" if self.control is None else self.control.name,
-            "" if self.treatment is None else self.treatment.name,
-        )
 
 
 def compare(
@@ -91,9 +61,8 @@ def compare(
         UsageError: A flag has no effect in a lab, there is nothing to compare, or there is no such class or device.
         EnvironmentProblem: The lab does not answer.
     """
-    refuse_options_of_machines(settings)
     for request in requests:
-        _refuse(request)
+        refuse(request, settings)
     benchmarks = select(load_benchmarks(settings), settings.only, settings.skip, settings.benchmark_digest)
     codes = []
     for request in requests:
@@ -122,11 +91,75 @@ def _compare(
     display: Display,
     listeners: Sequence[Reporter],
 ) -> ExitCode:
-    given = {"seed": secrets.randbits(31), "fdr": FLEET_FDR, **request.parameters, "interleave": request.interleave}
-    parameters, files = validate_parameters(given), JobFiles()
-    sides = _find_sides(request, settings, display, files)
+    files = JobFiles()
+    with open_cache(request, settings) as cache:
+        task = LabComparison(
+            benchmarks,
+            find_sides(request, settings, display, files, cache),
+            choose_parameters(request),
+            metrics=request.metrics,
+            unequal_options=request.unequal_options,
+            resume=request.resume,
+        )
+        outcome = run_comparison(task, files, settings, display, listeners)
+    for sentence in outcome.summary:
+        display.say(sentence)
+    return outcome.code
+
+
+def choose_parameters(request: CompareRequest, **values: object) -> Parameters:
+    """Return how a request decides in a lab, with a new coin.
+
+    Raises:
+        UsageError: A value is out of range; the message names its flag.
+    """
+    given = {"seed": secrets.randbits(31), "fdr": FLEET_FDR, **request.parameters, **values}
+    return validate_parameters({**given, "interleave": request.interleave})
+
+
+@dataclass(frozen=True, slots=True)
+class LabComparison:
+    """Two sides to compare in a lab, and how to decide.
+
+    Attributes:
+        benchmarks: The benchmarks.
+        provide_sides: Provides both sides for a framework on devices.
+        parameters: How to decide.
+        metrics: The metrics to compare, the one that the benchmarks are about first; none takes the latency.
+        unequal_options: Names of build options that are meant to differ.
+        resume: Whether to continue an interrupted comparison.
+        with_outputs: Whether to compare the outputs of both sides too.
+        check: Called with each batch; a `HarnessError` that it raises ends the comparison, whose batches stay for
+            `resume`.
+    """
+
+    benchmarks: Sequence[Benchmark]
+    provide_sides: ProvideSides
+    parameters: Parameters
+    metrics: tuple[str, ...] = ()
+    unequal_options: tuple[str, ...] = ()
+    resume: bool = False
+    with_outputs: bool = True
+    check: Callable[[], None] = lambda: None
+
+
+def run_comparison(
+    task: LabComparison, files: JobFiles, settings: Settings, display: Display, listeners: Sequence[Reporter] = ()
+) -> ComparisonOutcome:
+    """Compare every benchmark on each class of devices, on behalf of a command that uses the results.
+
+    Args:
+        task: What to compare.
+        files: The files that its sides have to send.
+        settings: Which lab, which of its devices, and which reporters get the results.
+        display: Shows the progress.
+        listeners: Receive each result, beside the reporters of the settings.
+
+    Raises:
+        HarnessError: The lab, a device or a side cannot be had.
+    """
     reporting = Reporting(prepare_reporters(settings), display, listeners, lambda _: None)
-    comparing = _Comparing(benchmarks, request, parameters, sides, settings, reporting=reporting, files=files)
+    comparing = _Comparing(task, settings, reporting=reporting, files=files)
     try:
         with display.board("comparing in the lab", HEADER) as board:
             comparing.board = board
@@ -137,8 +170,11 @@ def _compare(
         raise
     finally:
         reporting.close()
-    display.say(reporting.summary(settings.local_reporter))
-    return reporting.exit_code()
+    failed = comparing.failed_controls, comparing.failed_treatments
+    code = reporting.exit_code(*map(builds_exit_code, failed))
+    control, treatment = ({}, {}) if comparing.has_begun else failed
+    summary = (reporting.summary(settings.local_reporter),)
+    return ComparisonOutcome(code, control, treatment, stored=reporting.stored, summary=summary)
 
 
 class _Comparing:
@@ -146,33 +182,31 @@ class _Comparing:
 
     board: Board
 
-    def __init__(
-        self,
-        benchmarks: Sequence[Benchmark],
-        request: CompareRequest,
-        parameters: Parameters,
-        sides: _Sides,
-        settings: Settings,
-        *,
-        reporting: Reporting,
-        files: JobFiles,
-    ) -> None:
-        self._benchmarks = benchmarks
-        self._request = request
-        self._parameters = parameters
-        self._sides = sides
+    def __init__(self, task: LabComparison, settings: Settings, *, reporting: Reporting, files: JobFiles) -> None:
+        self._task = task
+        self._parameters = task.parameters
         self._settings = settings
         self._reporting = reporting
         self._files = files
         self._batches: dict[str, tuple[PooledComparison, int]] = {}
         self._live: list[PooledComparison] = []
+        self._sides: dict[PooledComparison, Sides] = {}
         self._journals: dict[PooledComparison, BatchFile] = {}
+        self.failed_controls: dict[tuple[str, str], Build | Failure] = {}
+        self.failed_treatments: dict[tuple[str, str], Build | Failure] = {}
+
+    @property
+    def has_begun(self) -> bool:
+        """True if the runners of a benchmark could be had."""
+        return bool(self._sides)
 
     def begin(self, targets: Sequence[Target]) -> Sequence[Submission]:
         """Return the first batches: as many as there are devices, of every benchmark in turn."""
-        for benchmark in self._benchmarks:
+        for benchmark in self._task.benchmarks:
             self._files.add_of(benchmark)
-        self._live = [self._open(benchmark, target) for benchmark in self._benchmarks for target in targets]
+        for benchmark in self._task.benchmarks:
+            for target in targets:
+                self._open(benchmark, target)
         hypotheses = sum(len(pooled.decisions) for pooled in self._live)
         self._discoveries: FalseDiscoveryFilter[_Hypothesis] = FalseDiscoveryFilter(
             hypotheses, self._parameters.fdr, self._report_change
@@ -182,6 +216,7 @@ class _Comparing:
 
     def accept(self, submission: Submission, answer: JobReport) -> Sequence[Submission]:
         """Take a batch, and ask for more where they are wanted."""
+        self._task.check()
         pooled, number = self._batches.pop(submission.job.id)
         reports = (*([answer.report] if answer.report is not None else []), *answer.further)
         result = reports[0].result
@@ -214,14 +249,25 @@ class _Comparing:
         """Count the pairs of comparisons that have no result yet, which `resume` finds."""
         return sum(pooled.pairs for pooled in self._live)
 
-    def _open(self, benchmark: Benchmark, target: Target) -> PooledComparison:
-        """Return the comparison of a benchmark on a class, with the batches that an interruption left."""
+    def _open(self, benchmark: Benchmark, target: Target) -> None:
+        """Begin the comparison of a benchmark on a class, with the batches that an interruption left.
+
+        One whose runners cannot be built is reported at once.
+        """
+        try:
+            sides = self._task.provide_sides(benchmark.framework, target)
+        except BuildFailed as error:
+            failure = Failure(Outcome.FAILED, error.message.partition("\n")[0], error.hint, is_environment_problem=True)
+            failed = self.failed_controls if isinstance(error, ControlFailed) else self.failed_treatments
+            failed[benchmark.framework, target.label] = failure
+            self._reporting.report(report_failure(benchmark, device_of(target), failure, self._settings))
+            return
         journal = BatchFile(
             self._settings.cache_dir / "lab" / "comparisons",
-            (benchmark.digest, target.resource, *self._identities(), *self._request.metrics),
+            (benchmark.digest, target.resource, *sides.identity, *self._task.metrics),
             self._parameters.interleave,
         )
-        earlier = journal.read() if self._request.resume else None
+        earlier = journal.read() if self._task.resume else None
         parameters = self._parameters
         if earlier is not None:
             parameters = parameters.model_copy(update={"seed": earlier.seed})
@@ -229,25 +275,17 @@ class _Comparing:
             journal.start(parameters.seed)
         metrics = (
             ComparedMetric(
-                self._request.metrics[0] if self._request.metrics else None,
+                self._task.metrics[0] if self._task.metrics else None,
                 directions=benchmark.direction,
                 is_energy=benchmark.is_about_energy,
             ),
-            *find_further_metrics(benchmark, self._request.metrics, with_first_token=True),
+            *find_further_metrics(benchmark, self._task.metrics, with_first_token=True),
         )
         pooled = PooledComparison(benchmark, target, parameters, metrics)
         for batch in earlier.batches if earlier is not None else ():
             pooled.add(batch)
-        self._journals[pooled] = journal
-        return pooled
-
-    def _identities(self) -> Iterator[str]:
-        """Yield what identifies the two sides."""
-        for side in (self._sides.control, self._sides.treatment):
-            programs = (
-                {} if side is None else {name: self._sides.files[at].sha256 for name, at in side.programs.items()}
-            )
-            yield f"{self._sides.source} {side and side.commit} {sorted(programs.items())}"
+        self._journals[pooled], self._sides[pooled] = journal, sides
+        self._live.append(pooled)
 
     def _continue(self) -> Sequence[Submission]:
         """End what wants no more pairs, and return the next batches."""
@@ -280,24 +318,25 @@ class _Comparing:
             pooled = min(candidates, key=lambda candidate: candidate.asked_pairs)
             busy[pooled.target.resource] += 1
             number, parameters = pooled.ask()
-            job = self._job(pooled, parameters, with_outputs=number == 0)
+            job = self._job(pooled, parameters, with_outputs=self._task.with_outputs and number == 0)
             self._batches[job.id] = pooled, number
             yield Submission(job, pooled.target)
 
     def _job(self, pooled: PooledComparison, parameters: Parameters, *, with_outputs: bool) -> Job:
+        sides = self._sides[pooled]
         pairs = PairsRequest(
-            control=self._sides.control,
-            treatment=self._sides.treatment,
-            source=self._sides.source,
-            metrics=self._request.metrics,
+            control=sides.control,
+            treatment=sides.treatment,
+            source=sides.source,
+            metrics=self._task.metrics,
             parameters=parameters,
-            unequal_options=self._request.unequal_options,
+            unequal_options=self._task.unequal_options,
             with_outputs=with_outputs,
         )
         return Job(
             id=str(uuid.uuid4()),
             benchmark=pooled.benchmark,
-            files={**self._files.add_of(pooled.benchmark), **self._sides.files},
+            files={**self._files.add_of(pooled.benchmark), **sides.files},
             pairs=pairs,
             settings=choose_settings(self._settings),
             versions=own_versions(),
@@ -309,7 +348,7 @@ class _Comparing:
             report = report_failure(pooled.benchmark, pooled.device(), pooled.failure, self._settings)
             self._reporting.report(report)
             return
-        for decision, report in pooled.report(self._sides.names):
+        for decision, report in pooled.report(self._sides[pooled].names):
             comparison = comparison_of(report)
             change = proven_change(comparison.verdict, comparison.evidence)
             if change is None:
@@ -328,65 +367,8 @@ class _Comparing:
         self._reporting.report(report)
 
 
-def _find_sides(request: CompareRequest, settings: Settings, display: Display, files: JobFiles) -> _Sides:
-    """Return both sides by names that mean the same on every host.
-
-    Raises:
-        UsageError: There is nothing to compare, or the source of the commits is on this machine only.
-        EnvironmentProblem: The source, or a program, is out of reach.
-    """
-    if request.self_check:
-        return _Sides(None, None, "", {})
-    if isinstance(request.control, Programs) and isinstance(request.treatment, Programs):
-        sent: dict[str, LabFile] = {}
-        sides = [_send_programs(side, files, sent) for side in name_programs(request.control, request.treatment)]
-        return _Sides(sides[0], sides[1], "", sent)
-    commits = resolve_commits(request, settings, SourceFetcher(display))
-    source = request.source or ""
-    if source.partition(":")[0] != "releases":
-        raise UsageError(
-            f"--source {source}: hosts of a lab do not have this repository",
-            hint="compare released versions (--source releases:PACKAGE), or programs that were built before",
-        )
-    control, treatment = (
-        SideOfPairs(commit=commit.id, name=name)
-        for commit, name in (
-            (commits.control, commits.control_name),
-            (commits.treatment, commits.treatment_name),
-        )
-    )
-    return _Sides(control, treatment, source, {})
-
-
-def _send_programs(side: Programs, files: JobFiles, sent: dict[str, LabFile]) -> SideOfPairs:
-    for path in side.programs.values():
-        if not path.is_file():
-            raise UsageError(f"{path} is no program", hint="give the path of a file")
-        if not (os.access(path, os.X_OK) or is_library(path) or path.suffix in _APPS):
-            raise UsageError(f"{path} cannot be executed", hint=f"chmod +x {path}")
-        sent[str(path)] = files.add(path, path.name)
-    return SideOfPairs(
-        programs={name: str(path) for name, path in side.programs.items()},
-        variables=dict(side.variables),
-        name=side.name,
-        reported_commit=side.commit,
-        commit_time=side.commit_time,
-    )
-
-
-_APPS: Final = frozenset({".apk", ".ipa", ".app"})
-
-
-def _refuse(request: CompareRequest) -> None:
-    """Refuse what only the machine that measures can have.
-
-    Raises:
-        UsageError: There is something.
-    """
-    for flag, is_given in (
-        ("--layouts", bool(request.layouts)),
-        ("--frameworks-dir", bool(request.recipes)),
-        ("--exec-dir", request.builds is not None),
-    ):
-        if is_given:
-            raise UsageError(f"{flag}: hosts of a lab have no such option yet", hint="leave it out, or leave out --lab")
+def refuse(request: CompareRequest, settings: Settings) -> None:
+    """Raise `UsageError` where something is asked for that only the machine that measures can do."""
+    refuse_options_of_machines(settings)
+    if request.layouts:
+        raise UsageError("--layouts: hosts of a lab have no such option yet", hint="leave it out, or leave out --lab")

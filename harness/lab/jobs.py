@@ -7,13 +7,14 @@ import re
 import sys
 import uuid
 from importlib import metadata
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Final
 
-from pydantic import Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue
 
 import harness
 from harness.core.benchmark import Benchmark
+from harness.core.build import BuildInfo
 from harness.core.comparison import Parameters
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem
@@ -105,12 +106,30 @@ class ChosenSettings(Value):
     debug: bool
 
 
+def _reject_outside(path: str) -> str:
+    """Return a path within a folder.
+
+    Raises:
+        ValueError: It leads out of it.
+    """
+    parts = PurePosixPath(path).parts
+    if not parts or path.startswith("/") or "\\" in path or ".." in parts:
+        raise ValueError(f"{path!r} is no path within a folder")
+    return path
+
+
+RelativePath = Annotated[str, AfterValidator(_reject_outside)]
+
+
 class SideOfPairs(Value):
     """Side of a comparison, as it is called wherever it is measured.
 
     Attributes:
         commit: Id of a commit of the source; None where it is given by programs, or installed.
-        programs: Locations of programs that the client sends, by placeholder; `program` is the runner.
+        programs: Programs that the client sends, by placeholder, of which `program` is the runner: locations, or paths
+            within a build.
+        build: What is known of a build that the client sends; None where it sends none.
+        content: Locations of all files of that build, by their paths within it.
         variables: Placeholders of this side.
         name: Name for people: of the commit, or of the runner among the programs.
         reported_commit: Commit to report of programs, instead of a digest.
@@ -119,6 +138,8 @@ class SideOfPairs(Value):
 
     commit: str | None = None
     programs: dict[str, str] = {}
+    build: BuildInfo | None = None
+    content: dict[RelativePath, str] = {}
     variables: dict[str, str] = {}
     name: str = ""
     reported_commit: str | None = None

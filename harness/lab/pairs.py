@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from tempfile import mkdtemp
 
 from harness.config.settings import Settings
+from harness.core.build import Build
 from harness.core.errors import EnvironmentProblem
-from harness.core.protocols import Display, Reporter
-from harness.flows.compare.compare import run_comparison
+from harness.core.protocols import Display, Progress, Reporter
+from harness.flows.compare.compare import ComparisonTask, run_comparison
 from harness.flows.compare.requests import CompareRequest, open_cache, resolve_request
 from harness.flows.compare.source_fetcher import SourceFetcher
 from harness.flows.measure.plan import Plan
-from harness.flows.measure.runners import Programs
+from harness.flows.measure.runners import BuildTarget, Programs, Side
 from harness.lab.jobs import FILES, Job, LabFile, PairsRequest, SideOfPairs
 
 
@@ -34,12 +38,34 @@ def measure_pairs(
     Raises:
         HarnessError: The two sides cannot be had here.
     """
+    if pairs.control is not None and pairs.treatment is not None and pairs.control.build is not None:
+        control, treatment = (
+            _sent_build(side, job.files, settings.cache_dir) for side in (pairs.control, pairs.treatment)
+        )
+        task = ComparisonTask(
+            control,
+            treatment,
+            pairs.parameters,
+            pairs.metrics,
+            unequal_options=pairs.unequal_options,
+            with_outputs=pairs.with_outputs,
+            with_first_token=True,
+        )
+        run_comparison(plan, task, settings, display, [listener])
+        return
+    request = _request(job, pairs, settings)
+    with open_cache(request, settings) as cache:
+        task = resolve_request(request, settings, SourceFetcher(display), cache)
+        run_comparison(plan, replace(task, with_outputs=pairs.with_outputs), settings, display, [listener])
+
+
+def _request(job: Job, pairs: PairsRequest, settings: Settings) -> CompareRequest:
     folder = settings.local_reporter.absolute() / "programs"
     control, treatment = (
         _side(side, job.files, settings.cache_dir, folder / name)
         for name, side in (("control", pairs.control), ("treatment", pairs.treatment))
     )
-    request = CompareRequest(
+    return CompareRequest(
         control=control,
         treatment=treatment,
         source=pairs.source or None,
@@ -49,10 +75,6 @@ def measure_pairs(
         interleave=pairs.parameters.interleave,
         unequal_options=pairs.unequal_options,
     )
-    with open_cache(request, settings) as cache:
-        task = resolve_request(request, settings, SourceFetcher(display), cache)
-        task = replace(task, with_outputs=pairs.with_outputs)
-        run_comparison(plan, task, settings, display, [listener])
 
 
 def _side(
@@ -62,15 +84,58 @@ def _side(
     if side is None or side.commit is not None:
         return None if side is None else side.commit
     programs: dict[str, Path] = {}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, location in side.programs.items():
-            path = folder / name / files[location].name
-            path.parent.mkdir(exist_ok=True)
-            shutil.copyfile(files[location].below(cache_dir / FILES), path)
-            path.chmod(0o755)
-            programs[name] = path
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise EnvironmentProblem(f"the programs of a job cannot be kept: {reason}", hint="make room") from error
+    for name, location in side.programs.items():
+        programs[name] = folder / name / files[location].name
+        _copy(files[location], cache_dir, programs[name])
     return Programs(programs, side.reported_commit, side.commit_time, side.variables, side.name)
+
+
+def _sent_build(side: SideOfPairs, files: Mapping[str, LabFile], cache_dir: Path) -> Side:
+    """Return a build that the client made, which this host keeps by its content."""
+    content = {path: files[location] for path, location in side.content.items()}
+    text = "\n".join(f"{file.sha256} {path}" for path, file in sorted(content.items()))
+    folder = cache_dir / "lab" / "builds" / hashlib.sha256(text.encode()).hexdigest()
+    if not folder.is_dir():
+        _make_build(content, cache_dir, folder)
+    programs = {name: folder / path for name, path in side.programs.items()}
+    known = side.build.model_dump() if side.build is not None else {}
+    build = Build.model_validate({**known, "programs": programs, "variables": side.variables})
+
+    def provide(target: BuildTarget, progress: Progress) -> Build:  # noqa: ARG001 - a protocol
+        return build
+
+    return provide
+
+
+def _make_build(content: Mapping[str, LabFile], cache_dir: Path, folder: Path) -> None:
+    """Put the files of a build into a folder, which appears whole."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(mkdtemp(dir=folder.parent))
+    except OSError as error:
+        raise _no_room(error) from error
+    try:
+        for path, file in content.items():
+            _copy(file, cache_dir, made / path)
+        made.chmod(0o755)
+        with contextlib.suppress(OSError):  # another process of this host was first
+            made.rename(folder)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    if not folder.is_dir():
+        raise EnvironmentProblem(f"{folder} cannot be made", hint="make room there, or grant permission")
+
+
+def _copy(file: LabFile, cache_dir: Path, to: Path) -> None:
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file.below(cache_dir / FILES), to)
+        to.chmod(0o755)
+    except OSError as error:
+        raise _no_room(error) from error
+
+
+def _no_room(error: OSError) -> EnvironmentProblem:
+    return EnvironmentProblem(
+        f"the programs of a job cannot be kept: {error.strerror or error}", hint="make room in the cache of the host"
+    )

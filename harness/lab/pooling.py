@@ -29,6 +29,9 @@ from harness.running.compared_metric import ComparedMetric
 BATCH: Final = 10
 """Pairs of a batch. A device that goes away loses one batch, and each costs a launch of both sides to warm up."""
 
+CLASS: Final = "class:"
+"""Beginning of the identity of a class of devices."""
+
 DEVICES_DIFFER: Final = "devices_differ"
 """Code of the note that pairs of some devices of a class exclude what those of others show."""
 
@@ -168,23 +171,9 @@ class PooledComparison:
         return report.model_copy(update={"result": result})
 
     def device(self) -> Device:
-        """Return the devices as one: the class, or the only one that was named."""
-        own = [place.device for place in self.target.places]
-        if self.target.is_single:
-            return own[0]
-        count = len({pair.device for pair in self._decisions[0].pairs}) or len(own)
-        common = {
-            name: value
-            for name in ("kind", "microarchitecture", "os", "abi", "cores", "memory_bytes")
-            if all(getattr(device, name) == (value := getattr(own[0], name)) for device in own)
-        }
-        return Device(
-            platform=own[0].platform,
-            identity=f"class:{self.target.label}",
-            name=self.target.label,
-            attributes={"devices": str(count)},
-            **common,
-        )
+        """Return the devices as one, with the number of those that measured."""
+        count = len({pair.device for pair in self._decisions[0].pairs})
+        return device_of(self.target, count)
 
     def _notes(self, decision: MetricDecision) -> Iterator[Note]:
         """Yield what a reader must know of the devices, and of batches that failed."""
@@ -246,6 +235,30 @@ class PooledComparison:
         self._decisions = (main, *(decision for decision in others if decision.metric.name in reported))
         for decision in self._decisions[1:]:
             decision.begin(replace(decision.metric, unit=reported[decision.metric.name or ""].unit))
+
+
+def device_of(target: Target, count: int = 0) -> Device:
+    """Return the devices of a target as one: the class, or the only one that was named.
+
+    Args:
+        target: The devices.
+        count: Number of those that measured; 0 takes all.
+    """
+    own = [place.device for place in target.places]
+    if target.is_single:
+        return own[0]
+    common = {
+        name: value
+        for name in ("kind", "microarchitecture", "os", "abi", "cores", "memory_bytes")
+        if all(getattr(device, name) == (value := getattr(own[0], name)) for device in own)
+    }
+    return Device(
+        platform=own[0].platform,
+        identity=f"{CLASS}{target.label}",
+        name=target.label,
+        attributes={"devices": str(count or len(own))},
+        **common,
+    )
 
 
 def _note_differing(

@@ -17,6 +17,7 @@ from harness.core.errors import ExitCode
 from harness.testing.phones import start_phones
 from harness.testing.phones.android.lab import PhoneLab
 from tests.cli.project import Project, generic, one_test
+from tests.cli.scripts import git_of_scripts
 from tests.lab.labs import BEGINNING_S, Lab, Process, open_lab, start
 from tests.processes import wait_until
 
@@ -176,6 +177,38 @@ def test_a_program_that_fails_is_a_failure(project: Project, monkeypatch: pytest
     assert done.code == 4, done.stderr
     (result,) = done.read()
     assert "exit status 7" in result["reason"]
+
+
+def test_commits_are_built_once_here_and_measured_there(project: Project) -> None:
+    """`compare`, `bisect` and `watch` on one lab: the programs are sent by their content."""
+    spec = project.write("spec.json", generic(one_test("work", "{program}", threads=1)))
+    clone = git_of_scripts(project)
+    where = ("--repo-dir", clone.folder, "--frameworks-dir", clone.recipes)
+    with open_lab(project.folder) as lab, lab.host("green"):
+        flags = (*where, "--lab", lab.address, "--seed", "3")
+        base, slower, same = (clone.commits[name] for name in ("base", "slower", "same"))
+        done = project.harness("compare", spec, *flags, "--control", base, "--treatment", slower)
+        assert done.code == ExitCode.REGRESSION, done.stderr
+        (result,) = done.read()
+        assert (result["comparison"]["control"]["commit"], result["build"]["commit"]) == (base, slower)
+        assert result["comparison"]["control"]["recipe"] == "generic/host"
+        assert result["build"]["commit_subject"] == "Make it slower"
+        assert (project.folder / "launches" / "slower").exists()
+        broken = project.harness("compare", spec, *flags, "--control", base, "--treatment", clone.commits["broken"])
+        here = project.harness("compare", spec, *where, "--control", base, "--treatment", clone.commits["broken"])
+        assert broken.code == here.code, broken.stderr
+        reasons = [result["reason"] for result in broken.read() if result["outcome"] == "failed"]
+        assert len(reasons) == 2
+        assert reasons[0] == reasons[1]
+        found = project.harness("bisect", spec, *flags, "--good", base, "--bad", same, "--pairs", "60")
+        assert found.code == ExitCode.UNDECIDED, found.stderr  # base and same are equally fast
+        found = project.harness("bisect", spec, *flags, "--good", base, "--bad", slower, "--pairs", "60")
+        assert found.code == ExitCode.OK, found.stderr
+        assert slower[:12] in found.stdout
+        watched = project.harness("watch", spec, *flags, "--since", base, "--branch", slower)
+        assert watched.code == ExitCode.REGRESSION, watched.stderr
+    builds = list((lab.folder / "green" / "lab" / "builds").iterdir())
+    assert len(builds) == 3
 
 
 def project_results(project: Project) -> list[dict[str, Any]]:

@@ -74,14 +74,11 @@ def test_what_the_lab_does_not_have_is_told(lab: Lab, project: Project) -> None:
         done = project.harness(spec, "--lab", lab.address, *flags)
         assert done.code == 2, done.stderr
         assert words in done.stderr
-    done = project.harness("watch", spec, "--repo-dir", project.folder, "--lab", lab.address)
+    done = project.harness("evaluate", spec, "--lab", lab.address)
     assert done.code == 2
-    assert "`harness run` and `harness compare` measure in a lab so far" in done.stderr
     done = project.harness("compare", spec, "--self-check", "--layouts", "2", "--lab", lab.address)
     assert done.code == 2
     assert "--layouts: hosts of a lab have no such option yet" in done.stderr
-    commits = ("--repo-dir", project.folder, "--control", "a", "--treatment", "b")
-    assert project.harness("compare", spec, *commits, "--lab", lab.address).code == 2
 
 
 def test_what_the_environment_says_of_reports_goes_with_jobs(lab: Lab, project: Project) -> None:

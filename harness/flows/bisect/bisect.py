@@ -22,10 +22,11 @@ from harness.display.tables import draw_rows, plain_text, print_output
 from harness.files.atomic import write_atomically
 from harness.flows.bisect.merges import MergeSearch
 from harness.flows.bisect.search import run_search
-from harness.flows.compare.commits import CommitComparer
+from harness.flows.compare import commits as on_this_machine
+from harness.flows.compare.commits import OpenComparers
 from harness.flows.compare.requests import CompareRequest, validate_parameters
 from harness.flows.measure.reporting import prepare_reporters
-from harness.flows.measure.workload import Selection, Workload, load_workload
+from harness.flows.measure.workload import Selection, Workload
 from harness.shell import pause
 
 _JSON_INDENT = 1
@@ -51,9 +52,23 @@ class BisectRequest:
 
 
 def bisect(
-    request: CompareRequest, settings: Settings, bisect_request: BisectRequest, display: Display, console: Console
+    request: CompareRequest,
+    settings: Settings,
+    bisect_request: BisectRequest,
+    display: Display,
+    console: Console,
+    *,
+    open_comparers: OpenComparers = on_this_machine.open_comparers,
 ) -> ExitCode:
     """Search the history between two commits, and show what was found.
+
+    Args:
+        request: Source of the commits, and how to decide.
+        settings: What to measure, where and how.
+        bisect_request: Between which commits to search.
+        display: Shows progress.
+        console: Shows what was found.
+        open_comparers: Opens what compares two commits.
 
     Raises:
         UsageError: A name cannot be resolved, no source of commits is given, or there is more than one benchmark.
@@ -69,9 +84,9 @@ def bisect(
         raise UsageError("what a search will ask depends on the answers", hint="`harness run --dry-run` has a plan")
     validate_parameters({"seed": 0, **request.parameters})
     prepare_reporters(settings)
-    workload = load_workload(_only(settings, bisect_request.benchmark))
-    comparer = CommitComparer(workload, request, settings, display, lambda: pause(0.0))
-    source = comparer.source
+    only = _only(settings, bisect_request.benchmark)
+    (comparer,) = open_comparers(request, only, (settings.platform,), display, check=lambda: pause(0.0))
+    workload, source = comparer.workload, comparer.source
     with display.task(f"looking for commits in {source.name}"):
         source.fetch()
         good, bad = source.resolve(bisect_request.good), source.resolve(bisect_request.bad)

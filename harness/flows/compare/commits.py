@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from typing import Protocol
 
 from harness.config.settings import Settings
 from harness.core.commit import Commit, Source
@@ -23,7 +24,7 @@ from harness.flows.compare.requests import (
 from harness.flows.measure.plan import Builds, Failure
 from harness.flows.measure.runners import CommitRunner, build_side
 from harness.flows.measure.submodules import selected_submodules
-from harness.flows.measure.workload import Selection, Workload
+from harness.flows.measure.workload import Selection, Workload, load_benchmarks, load_workload
 
 
 class ControlFailed(BuildFailed):
@@ -54,11 +55,11 @@ class SilentDisplay:
     """
 
     def __init__(self, display: Display) -> None:
-        self._display = display
+        self.display = display
 
     def task(self, text: str, total: float | None = None) -> AbstractContextManager[Task]:
         """Show a task."""
-        return self._display.task(text, total)
+        return self.display.task(text, total)
 
     def say(self, text: str) -> None:
         """Show nothing."""
@@ -77,6 +78,48 @@ class SilentDisplay:
 
     def update(self, number: int, row: Callable[[], BoardRow], *, is_decided: bool) -> None:
         """Show nothing (`Board`)."""
+
+
+Check = Callable[[], None]
+"""Called before each pair; an error that it raises ends the comparison."""
+
+
+class OpenComparers(Protocol):
+    """Opens comparers: one for each kind of device."""
+
+    def __call__(
+        self, request: CompareRequest, settings: Settings, platforms: Sequence[str], display: Display, *, check: Check
+    ) -> Sequence[CommitComparer]:
+        """Return the comparers.
+
+        Args:
+            request: Source of the commits, and parameters of the decision.
+            settings: What to measure and how, and which reporters get the results.
+            platforms: Kinds of devices.
+            display: Shows progress.
+            check: Ends a comparison by an error.
+
+        Raises:
+            UsageError: A specification, option or name is wrong.
+            EnvironmentProblem: A plug-in or a device cannot be used.
+        """
+
+
+def open_comparers(
+    request: CompareRequest, settings: Settings, platforms: Sequence[str], display: Display, *, check: Check
+) -> Sequence[CommitComparer]:
+    """Return comparers on devices of this machine (`OpenComparers`). Specifications are loaded once for all."""
+    benchmarks = load_benchmarks(settings)
+    return [
+        CommitComparer(
+            load_workload(replace(settings, platform=name), benchmarks, platforms),
+            request,
+            replace(settings, platform=name),
+            display,
+            check,
+        )
+        for name in platforms
+    ]
 
 
 class CommitComparer:
@@ -99,16 +142,16 @@ class CommitComparer:
         request: CompareRequest,
         settings: Settings,
         display: Display,
-        check: Callable[[], None],
+        check: Check,
     ) -> None:
         self.workload = workload
-        self._request = request
+        self.request = request
         self.settings = settings
-        self._display = display
-        self._check = check
-        self._cache = open_cache(request, settings)
+        self.display = display
+        self.check = check
+        self.cache = open_cache(request, settings)
         self.source: Source = open_source(request, settings)
-        self._submodules = selected_submodules(settings, self.source)
+        self.submodules = selected_submodules(settings, self.source)
 
     def compare(
         self,
@@ -142,27 +185,27 @@ class CommitComparer:
         """
         budget = {} if max_pairs is None else {"max_pairs": max_pairs}
         parameters = validate_parameters(
-            {"seed": secrets.randbits(31), **self._request.parameters, **budget, "interleave": self._request.interleave}
+            {"seed": secrets.randbits(31), **self.request.parameters, **budget, "interleave": self.request.interleave}
         )
         collected = CollectingReporter()
         workload = self.workload if selection is None else self.workload.restrict(selection)
-        with self._cache:  # runners are kept while they are measured, and what was built ahead until then
+        with self.cache:  # runners are kept while they are measured, and what was built ahead until then
             outcome = run_comparison(
-                workload.plan(self._display),
+                workload.plan(self.display),
                 ComparisonTask(
-                    self._side(control),
-                    self._side(treatment),
+                    self.side(control),
+                    self.side(treatment),
                     parameters,
-                    self._request.metrics,
+                    self.request.metrics,
                     resume=resume,
-                    check=self._check,
+                    check=self.check,
                     one_record_of_same=True,
-                    unequal_options=self._request.unequal_options,
-                    recipes=self._request.recipes,
+                    unequal_options=self.request.unequal_options,
+                    recipes=self.request.recipes,
                     with_outputs=not quiet,  # a search asks for few pairs at a time, and for speed alone
                 ),
-                self._report_as(run_type, quiet=quiet),
-                SilentDisplay(self._display) if quiet else self._display,
+                self.report_as(run_type, quiet=quiet),
+                SilentDisplay(self.display) if quiet else self.display,
                 [collected],
             )
         raise_for_failure(outcome, collected.results, control, treatment)
@@ -176,16 +219,16 @@ class CommitComparer:
         Raises:
             BuildFailed: There is no recipe.
         """
-        plan = self.workload.restrict(selection).plan(self._display)
+        plan = self.workload.restrict(selection).plan(self.display)
         assignment = plan.assignments[0]
         framework = plan.frameworks[assignment.benchmark.framework]
-        recipe = self._side(commit).recipe(framework, assignment.device.platform, plan.recipe_variant)
-        return f"{recipe.digest} {'' if self._submodules is None else self._submodules}".rstrip()
+        recipe = self.side(commit).recipe(framework, assignment.device.platform, plan.recipe_variant)
+        return f"{recipe.digest} {'' if self.submodules is None else self.submodules}".rstrip()
 
     @property
     def max_pairs(self) -> int:
         """Budget of a comparison, in pairs."""
-        return validate_parameters({"seed": 0, **self._request.parameters}).max_pairs
+        return validate_parameters({"seed": 0, **self.request.parameters}).max_pairs
 
     def build(self, commit: Commit) -> None:
         """Build a commit ahead of its comparison.
@@ -193,12 +236,14 @@ class CommitComparer:
         Raises:
             EnvironmentProblem: No device to build for can be reached.
         """
-        build_side(self.workload.plan(self._display), self._side(commit), self._display)
+        build_side(self.workload.plan(self.display), self.side(commit), self.display)
 
-    def _side(self, commit: Commit) -> CommitRunner:
-        return CommitRunner(self.source, commit, self._cache, self._request.recipes, self._submodules)
+    def side(self, commit: Commit) -> CommitRunner:
+        """Return the runner of a commit."""
+        return CommitRunner(self.source, commit, self.cache, self.request.recipes, self.submodules)
 
-    def _report_as(self, run_type: str, *, quiet: bool) -> Settings:
+    def report_as(self, run_type: str, *, quiet: bool) -> Settings:
+        """Return the settings to measure with, by which only the store gets the parts of a whole."""
         settings = replace(self.settings, run_type=run_type)
         if not quiet:
             return settings

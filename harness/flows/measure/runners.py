@@ -316,7 +316,7 @@ def build_side(
             target = BuildTarget(framework, assignment.device, abi, plan.recipe_variant, app_suffix(plan.platform))
             build = side(target, progress)
             _reject_other_build(build, digests)
-            builds[key] = _with_options(build, framework)
+            builds[key] = with_options(build, framework)
         except BenchmarkFailed as error:
             builds[key] = Failure(Outcome.UNSUPPORTED, error.message, error.hint)
         except EnvironmentProblem as error:
@@ -343,7 +343,7 @@ def _reject_other_build(build: Build, digests: Sequence[str]) -> None:
         )
 
 
-def _with_options(build: Build, framework: Framework) -> Build:
+def with_options(build: Build, framework: Framework) -> Build:
     """Return the build with the options that its programs show, where its recipe did not record them."""
     if not isinstance(framework, OptionReader):
         return build

@@ -122,9 +122,7 @@ def load_workload(
         EnvironmentProblem: A plug-in cannot be loaded.
     """
     if settings.lab is not None:
-        raise UsageError(
-            "--lab: of all commands `harness run` and `harness compare` measure in a lab so far", hint="leave it out"
-        )
+        raise UsageError("--lab: this command does not measure in a lab yet", hint="leave it out")
     platform = plugins.platform(settings.platform, settings)
     others = (plugins.platform(name, settings) for name in platforms if name != settings.platform)
     _reject_unsupported_options((platform, *others), settings)

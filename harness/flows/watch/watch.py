@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,12 +16,12 @@ from harness.core.commit import BranchingSource, Source
 from harness.core.errors import ExitCode, UsageError, most_severe
 from harness.core.protocols import Display, Platform
 from harness.files.http import is_web_url
+from harness.flows.compare import commits
 from harness.flows.compare.batch import builds_ahead
-from harness.flows.compare.commits import CommitComparer
+from harness.flows.compare.commits import OpenComparers
 from harness.flows.compare.requests import CompareRequest
 from harness.flows.measure.reporting import prepare_reporters
 from harness.flows.measure.runners import Programs
-from harness.flows.measure.workload import Workload, load_benchmarks, load_workload
 from harness.flows.watch.alarm_channels import open_channels
 from harness.flows.watch.alarm_reports import AlarmReports, LinkSettings, page_channels
 from harness.flows.watch.channel_tests import send_tests
@@ -78,7 +78,13 @@ class WatchRequest:
     alarms: bool = True
 
 
-def watch(request: CompareRequest, settings: Settings, watching: WatchRequest, display: Display) -> ExitCode:
+def watch(
+    request: CompareRequest,
+    settings: Settings,
+    watching: WatchRequest,
+    display: Display,
+    open_comparers: OpenComparers = commits.open_comparers,
+) -> ExitCode:
     """Watch until a person stops it, or until everything is done.
 
     Args:
@@ -86,6 +92,7 @@ def watch(request: CompareRequest, settings: Settings, watching: WatchRequest, d
         settings: What to measure, where and how.
         watching: How to watch.
         display: Shows what happens.
+        open_comparers: Opens what compares two commits.
 
     Raises:
         UsageError: No source is given, a flag means nothing here, or a comparison can never work.
@@ -102,10 +109,7 @@ def watch(request: CompareRequest, settings: Settings, watching: WatchRequest, d
     settings = replace(settings, screen_reporter=False)
     prepare_reporters(settings)  # what fails later is tried again and again
     platforms = watching.platforms or (settings.platform,)
-    comparers = [
-        CommitComparer(workload, request, replace(settings, platform=name), display, check_stop_file)
-        for name, workload in _load_workloads(settings, platforms)
-    ]
+    comparers = open_comparers(request, settings, platforms, display, check=check_stop_file)
     source = comparers[0].source
     pinned = source.resolve(request.control) if isinstance(request.control, str) else None
     plan = WatchPlan(
@@ -144,13 +148,6 @@ def watch(request: CompareRequest, settings: Settings, watching: WatchRequest, d
 def may_build_ahead(settings: Settings, platforms: Sequence[Platform]) -> bool:
     """Return whether a build disturbs none of the platforms."""
     return all(builds_ahead(settings, platform) for platform in platforms)
-
-
-def _load_workloads(settings: Settings, platforms: Sequence[str]) -> Iterator[tuple[str, Workload]]:
-    """Load the specifications once for all platforms."""
-    benchmarks = load_benchmarks(settings)
-    for name in platforms:
-        yield name, load_workload(replace(settings, platform=name), benchmarks, platforms)
 
 
 def _refuse(request: CompareRequest, settings: Settings, watching: WatchRequest) -> None:

@@ -1,0 +1,251 @@
+"""The two sides of a comparison in a lab, by names and contents that mean the same on every host.
+
+Released versions are named, and each host installs them. Programs are sent, and so are the builds of commits: this
+machine makes each once for all devices of a kind.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from harness import plugins
+from harness.analysis.results import build_info
+from harness.builders.cache import BuildCache
+from harness.config.settings import Settings
+from harness.core.build import Build
+from harness.core.commit import PackageSource
+from harness.core.device import Device
+from harness.core.errors import BuildFailed, UsageError
+from harness.core.protocols import Display, app_suffix, is_local
+from harness.files.programs import RUNNER, is_library
+from harness.flows.compare.commits import ControlFailed
+from harness.flows.compare.requests import CompareRequest, name_programs, resolve_commits
+from harness.flows.compare.source_fetcher import SourceFetcher
+from harness.flows.measure.runners import BuildTarget, CommitRunner, Programs, with_options
+from harness.flows.measure.submodules import selected_submodules
+from harness.lab.jobs import LabFile, SideOfPairs
+from harness.lab.submitting import JobFiles
+from harness.lab.targets import Target
+
+_APPS: Final = frozenset({".apk", ".ipa", ".app"})
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What is compared, as every host understands it.
+
+    Attributes:
+        control: The control; None where both sides are the installed runner.
+        treatment: The treatment.
+        source: Source of released versions; empty where there are none.
+        files: The files of programs, by their locations on this machine.
+    """
+
+    control: SideOfPairs | None
+    treatment: SideOfPairs | None
+    source: str = ""
+    files: Mapping[str, LabFile] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Names of control and treatment for people."""
+        control, treatment = ("" if side is None else side.name for side in (self.control, self.treatment))
+        return control, treatment
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Texts that identify both."""
+        return tuple(map(self._identity_of, (self.control, self.treatment)))
+
+    def _identity_of(self, side: SideOfPairs | None) -> str:
+        if side is None:
+            return "installed"
+        if side.build is not None:
+            return side.build.digest
+        programs = sorted((name, self.files[location].sha256) for name, location in side.programs.items())
+        return f"{self.source} {side.commit} {programs}"
+
+
+ProvideSides = Callable[[str, Target], Sides]
+"""Provides both sides for a framework on devices.
+
+Raises:
+    HarnessError: They cannot be had.
+"""
+
+
+def find_sides(
+    request: CompareRequest, settings: Settings, display: Display, files: JobFiles, cache: BuildCache
+) -> ProvideSides:
+    """Return what provides both sides of a request.
+
+    Args:
+        request: Request of the command line.
+        settings: Where builds and copies of repositories are kept.
+        display: Shows what is fetched and built.
+        files: Gets the files that have to be sent.
+        cache: Keeps builds as long as they may have to be sent.
+
+    Raises:
+        SameCommit: Both sides are the same commit.
+        UsageError: There is nothing to compare.
+        EnvironmentProblem: The source, or a program, is out of reach.
+    """
+    if request.self_check:
+        return lambda _framework, _target: Sides(None, None)
+    if isinstance(request.control, Programs) and isinstance(request.treatment, Programs):
+        given = _send_programs(*name_programs(request.control, request.treatment), files)
+        return lambda _framework, _target: given
+    commits = resolve_commits(request, settings, SourceFetcher(display))
+    submodules = selected_submodules(settings, commits.source)
+    runners = (
+        CommitRunner(commits.source, commits.control, cache, request.recipes, submodules, commits.control_name),
+        CommitRunner(commits.source, commits.treatment, cache, request.recipes, submodules, commits.treatment_name),
+    )
+    return provide_commits(runners, request, settings, display, files)
+
+
+def provide_commits(
+    runners: tuple[CommitRunner, CommitRunner],
+    request: CompareRequest,
+    settings: Settings,
+    display: Display,
+    files: JobFiles,
+) -> ProvideSides:
+    """Return what provides two commits of one source: by their names where they are released versions, else built.
+
+    Args:
+        runners: Control and treatment.
+        request: Source of the commits, as hosts know it.
+        settings: Plug-ins and their options.
+        display: Shows what is built.
+        files: Gets the files that have to be sent.
+    """
+    if not isinstance(runners[0].source, PackageSource):
+        return BuiltSides(runners, settings, display, files)
+    control, treatment = (SideOfPairs(commit=runner.commit.id, name=runner.name) for runner in runners)
+    released = Sides(control, treatment, request.source or "")
+    return lambda _framework, _target: released
+
+
+class BuiltSides:
+    """Provider of sides that this machine builds: once for each framework and kind of device.
+
+    Args:
+        runners: Control and treatment.
+        settings: Plug-ins and their options.
+        display: Shows what is built.
+        files: Gets the files that have to be sent.
+    """
+
+    def __init__(
+        self, runners: tuple[CommitRunner, CommitRunner], settings: Settings, display: Display, files: JobFiles
+    ) -> None:
+        self._runners = runners
+        self._settings = settings
+        self._display = display
+        self._files = files
+        self._built: dict[tuple[str, str, str], Sides] = {}
+
+    def __call__(self, framework: str, target: Target) -> Sides:
+        """Return both sides for a framework on devices.
+
+        Raises:
+            ControlFailed: The control cannot be built.
+            BuildFailed: The treatment cannot be built.
+            UsageError: This machine cannot build for the devices.
+        """
+        device = target.places[0].device
+        key = (framework, device.platform, device.abi)
+        if key not in self._built:
+            sent: dict[str, LabFile] = {}
+            first, second = self._runners
+            try:
+                control = self._send(first, self._build(device, framework, first), sent)
+            except BuildFailed as error:
+                raise ControlFailed(error.message, hint=error.hint) from error
+            treatment = self._send(second, self._build(device, framework, second), sent)
+            self._built[key] = Sides(control, treatment, files=sent)
+        return self._built[key]
+
+    def _build(self, device: Device, framework: str, runner: CommitRunner) -> Build:
+        try:
+            return build_for(device, framework, runner, self._settings, self._display)
+        except BuildFailed as error:
+            prefix = "" if runner.commit.short in error.message else f"{runner.commit.short}: "
+            raise BuildFailed(f"{prefix}{error.message}", hint=error.hint) from error
+
+    def _send(self, runner: CommitRunner, build: Build, sent: dict[str, LabFile]) -> SideOfPairs:
+        folder = build.programs[RUNNER].parent
+        content: dict[str, str] = {}
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                sent[str(path)] = self._files.add(path, path.name)
+                content[path.relative_to(folder).as_posix()] = str(path)
+        return SideOfPairs(
+            programs={name: path.relative_to(folder).as_posix() for name, path in build.programs.items()},
+            build=build_info(build),
+            content=content,
+            variables=dict(build.variables),
+            name=runner.name,
+        )
+
+
+def build_for(device: Device, framework: str, runner: CommitRunner, settings: Settings, display: Display) -> Build:
+    """Build a commit on this machine for devices of a lab.
+
+    Raises:
+        BuildFailed: It cannot be built.
+        UsageError: This machine is of another kind than hosts that are measured themselves.
+    """
+    platform, plugin = plugins.platform(device.platform, settings), plugins.framework(framework, settings)
+    abi = device.abi
+    if is_local(platform):
+        own, abi = platform.devices()[0], ""
+        if (own.abi, _is_mac(own)) != (device.abi, _is_mac(device)):
+            raise UsageError(
+                f"this machine ({own.os}, {own.abi}) builds for its own kind, and {device.name} is another "
+                f"({device.os}, {device.abi})",
+                hint="start the command on such a machine",
+            )
+    build = runner(BuildTarget(plugin, device, abi, app_suffix=app_suffix(platform)), display)
+    return with_options(build, plugin)
+
+
+def _is_mac(device: Device) -> bool:
+    return device.os.startswith("macOS")
+
+
+def _send_programs(control: Programs, treatment: Programs, files: JobFiles) -> Sides:
+    """Return given programs as sides.
+
+    Raises:
+        UsageError: One is none.
+    """
+    sent: dict[str, LabFile] = {}
+    first, second = (_send_given(side, files, sent) for side in (control, treatment))
+    return Sides(first, second, files=sent)
+
+
+def _send_given(side: Programs, files: JobFiles, sent: dict[str, LabFile]) -> SideOfPairs:
+    for path in side.programs.values():
+        _reject_no_program(path)
+        sent[str(path)] = files.add(path, path.name)
+    return SideOfPairs(
+        programs={name: str(path) for name, path in side.programs.items()},
+        variables=dict(side.variables),
+        name=side.name,
+        reported_commit=side.commit,
+        commit_time=side.commit_time,
+    )
+
+
+def _reject_no_program(path: Path) -> None:
+    if not path.is_file():
+        raise UsageError(f"{path} is no program", hint="give the path of a file")
+    if not (os.access(path, os.X_OK) or is_library(path) or path.suffix in _APPS):
+        raise UsageError(f"{path} cannot be executed", hint=f"chmod +x {path}")
