@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from harness.core.benchmark import Benchmark
 from harness.core.comparison import STATISTICS, Comparison, Pair, Parameters, Verdict
 from harness.core.device import Device
 from harness.core.result import Outcome, Report
@@ -34,9 +33,9 @@ PLACES = tuple(
 TARGET = Target("pixel-8", "class-pixel-8", PLACES)
 
 
-def pooled(benchmark: Benchmark | None = None, *, target: Target = TARGET, **values: object) -> PooledComparison:
+def pooled(**values: object) -> PooledComparison:
     parameters = Parameters.model_validate({"seed": 7, **values})
-    return PooledComparison(benchmark or benchmark_of("generic"), target, parameters, [ComparedMetric()])
+    return PooledComparison(benchmark_of("generic"), TARGET, parameters, [ComparedMetric()])
 
 
 def pairs(chance: random.Random, parameters: Parameters, change: float, *, slot: float = 0.0) -> tuple[Pair, ...]:
