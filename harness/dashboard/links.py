@@ -54,6 +54,15 @@ class Links(Protocol):
     def alarm(self, identity: str) -> str:
         """Return the address of an alarm."""
 
+    def requests(self) -> str:
+        """Return the address of the form that asks for a run, and of the list of all."""
+
+    def request(self, identity: str) -> str:
+        """Return the address of a run that somebody asked for."""
+
+    def login(self, wanted: str = "") -> str:
+        """Return the address of the form that takes a token, which leads on to what was wanted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Site:
@@ -144,6 +153,18 @@ class LiveLinks:
     def alarm(self, identity: str) -> str:
         """Return `/alarms/IDENTITY`."""
         return f"{self.root}/alarms/{_segment(identity)}"
+
+    def requests(self) -> str:
+        """Return `/requests`."""
+        return f"{self.root}/requests"
+
+    def request(self, identity: str) -> str:
+        """Return `/requests/ID`."""
+        return f"{self.root}/requests/{_segment(identity)}"
+
+    def login(self, wanted: str = "") -> str:
+        """Return `/login`."""
+        return self._build("/login", next=wanted.removeprefix(self.root))
 
     def _build(
         self, path: str, selection: Selection | None = None, period: Period | None = None, **parameters: str

@@ -115,6 +115,18 @@ class StaticLinks:
         """Return `alarms.html`."""
         return self._to(ALARMS)
 
+    def requests(self) -> str:
+        """Return nothing: a folder takes no requests."""
+        return ""
+
+    def request(self, identity: str) -> str:  # noqa: ARG002 - a protocol
+        """Return nothing."""
+        return ""
+
+    def login(self, wanted: str = "") -> str:  # noqa: ARG002 - a protocol
+        """Return nothing."""
+        return ""
+
     def alarm(self, identity: str) -> str:
         """Return `alarms/IDENTITY.html`."""
         return self._to(alarm_page(identity)) if identity in self.pages.alarms else ""

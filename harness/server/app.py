@@ -28,7 +28,7 @@ from harness.server.error_pages import answer_error, wants_page
 from harness.server.gate import STORE_HINT, STORE_SILENT, Gate
 from harness.server.limiting import BodyReader
 from harness.server.measuring import ServerMetrics
-from harness.server.routes import alarms, pages, people, requests, results, state, views
+from harness.server.routes import alarms, pages, people, request_pages, requests, results, state, views
 from harness.server.routes.alarms import NewRemark
 from harness.server.services import Services
 from harness.server.sessions import Signer
@@ -87,7 +87,7 @@ def create_app(
     app.state.services = services
     for module in (results, views, alarms, requests):
         app.include_router(module.router, prefix=API)
-    for module in (state, pages, people):
+    for module in (state, pages, people, request_pages):
         app.include_router(module.router)
     _answer_errors(app, services)
     _describe_bodies(app)

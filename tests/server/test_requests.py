@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
@@ -154,3 +155,94 @@ def test_without_tokens_whoever_works_on_this_machine_may_ask(server: ServerProc
     assert server.post("/api/v1/requests", json=WANTED).status_code == 201
     forwarded = {"X-Forwarded-For": "10.0.0.1"}
     assert server.post("/api/v1/requests", json=WANTED, headers=forwarded).status_code == 401
+
+
+def log_in(server: ServerProcess, headers: dict[str, str]) -> dict[str, str]:
+    """Return the cookie of a session."""
+    token = headers["Authorization"].removeprefix("Bearer ")
+    entered = server.post("/login", data={"token": token, "next": "/requests"})
+    server.session.cookies.clear()
+    assert entered.headers["Location"] == "/requests"
+    return {"Cookie": entered.headers["Set-Cookie"].partition(";")[0], "Accept": "text/html"}
+
+
+def fields_of(page: str) -> dict[str, str]:
+    """Return what the form of a page sends for its second choice."""
+    hidden = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', page))
+    choices = re.findall(r'<option value="([^"]*)">', page)
+    assert choices == ["mv2/", "mv2/mv2/a", "mv2/mv2/b"]
+    return {**hidden, "what": choices[1], "device_class": "pixel"}
+
+
+def test_a_person_asks_by_the_form_and_cancels(offered: Guarded) -> None:
+    server, tokens = offered
+    anna = log_in(server, tokens["anna"])
+    form = fields_of(server.get("/requests", headers=anna).text)
+    for _ in range(2):  # pressed twice
+        sent = server.post("/requests", data=form, headers=anna)
+        assert (sent.status_code, sent.headers["Location"]) == (303, "/requests")
+    open_ones = server.get("/api/v1/requests?only_open=true", headers=tokens["anna"]).json()["rows"]
+    assert [(row["specification"], row["benchmark"], row["person"]) for row in open_ones] == [("mv2", "mv2/a", "anna")]
+    address = f"/requests/{open_ones[0]['id']}"
+    for path in ("/requests", address):
+        page = server.get(path, headers=anna).text
+        assert "queued" in page
+        assert "data-reload" in page
+        assert f'action="{address}/cancel"' in page
+    bert = log_in(server, tokens["root"])
+    assert f'action="{address}/cancel"' in server.get(address, headers=bert).text
+    assert server.post(f"{address}/cancel", data=form, headers=anna).status_code == 303
+    page = server.get(address, headers=anna).text
+    assert "cancelled" in page
+    assert "data-reload" not in page
+
+
+def test_no_other_site_asks_in_the_name_of_a_person(offered: Guarded) -> None:
+    server, tokens = offered
+    anna = log_in(server, tokens["anna"])
+    form = fields_of(server.get("/requests", headers=anna).text)
+    other = log_in(server, tokens["root"])
+    assert server.post("/requests", data={**form, "form_token": "forged"}, headers=anna).status_code == 403
+    assert server.post("/requests", data=form, headers=other).status_code == 403
+    assert server.post("/requests", data=form, headers={**anna, "Sec-Fetch-Site": "cross-site"}).status_code == 403
+    assert server.get("/api/v1/requests?only_open=true", headers=tokens["anna"]).json()["rows"] == []
+
+
+@pytest.mark.parametrize("what", ["", "../../x/", "mv2/../mv2/a", "%2E%2E%2Fx/", "mv2/mv2/a;ls", "<script>/"])
+def test_a_form_that_was_changed_is_refused(offered: Guarded, what: str) -> None:
+    server, tokens = offered
+    anna = log_in(server, tokens["anna"])
+    form = fields_of(server.get("/requests", headers=anna).text)
+    answer = server.post("/requests", data={**form, "what": what}, headers=anna)
+    assert answer.status_code == 422
+    assert "<script>/" not in answer.text
+
+
+def test_who_may_not_ask_sees_the_list_and_no_form(offered: Guarded) -> None:
+    server, tokens = offered
+    asked = server.post("/api/v1/requests", json=WANTED, headers=tokens["anna"]).json()
+    page = server.get("/requests", headers={"Accept": "text/html"})
+    assert page.status_code == 200
+    assert asked["id"] in page.text
+    assert 'name="what"' not in page.text
+    assert "/cancel" not in page.text
+    assert "/login?next=%2Frequests" in page.text
+    assert server.get("/requests/../../etc", headers={"Accept": "text/html"}).status_code == 404
+
+
+def test_a_hostile_offer_is_shown_as_text(offered: Guarded) -> None:
+    server, tokens = offered
+    name = "<script>alert(1)</script>\"'%2F/\u202e"
+    offer: JsonValue = {"specifications": [{"name": name, "benchmarks": [name]}], "device_classes": [name]}
+    body: JsonValue = {"dispatcher": "hostile", "offer": offer}
+    assert server.post("/api/v1/lab/offers", json=body, headers=tokens["lab"]).status_code == 200
+    asked: JsonValue = {"specification": name, "benchmark": name, "device_class": name}
+    answer = server.post("/api/v1/requests", json=asked, headers=tokens["anna"])
+    assert answer.status_code == 201, answer.text
+    anna = log_in(server, tokens["anna"])
+    for path in ("/requests", f"/requests/{answer.json()['id']}"):
+        page = server.get(path, headers=anna)
+        assert page.status_code == 200
+        assert "<script>alert(1)" not in page.text
+    nothing: JsonValue = {"dispatcher": "hostile", "offer": {"specifications": [], "device_classes": []}}
+    assert server.post("/api/v1/lab/offers", json=nothing, headers=tokens["lab"]).status_code == 200

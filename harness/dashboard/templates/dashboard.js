@@ -98,3 +98,11 @@ for (const asked of document.querySelectorAll("form.filters:not([data-static])")
     for (const [name, value] of Array.from(event.formData)) if (!value) event.formData.delete(name);
   });
 }
+
+// A page with runs that have not ended is loaded again, unless somebody chooses in its form or looks elsewhere.
+const reloaded = document.querySelector("[data-reload]");
+if (reloaded) {
+  let isTouched = false;
+  for (const kind of ["input", "focusin"]) addEventListener(kind, (event) => { isTouched ||= Boolean(event.target.form); });
+  setInterval(() => { if (!isTouched && !document.hidden) location.reload(); }, 1000 * Number(reloaded.dataset.reload));
+}

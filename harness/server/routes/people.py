@@ -63,7 +63,7 @@ async def log_in(request: Request, services: ServicesHere) -> Response:
 @router.post("/logout")
 async def log_out(request: Request, services: ServicesHere) -> Response:
     """End a session."""
-    await _read_own_form(request, services)
+    await read_own_form(request, services)
     answer = RedirectResponse(f"{services.config.root}/login", 303)
     _set_cookie(answer, services.config, "", 0)
     return answer
@@ -74,7 +74,7 @@ async def act(request: Request, services: ServicesHere, identity: Annotated[str,
     """Acknowledge, mute, unmute or comment an alarm from its page."""
     caller = caller_of(request)
     caller.require(Scope.WRITE)
-    form = await _read_own_form(request, services)
+    form = await read_own_form(request, services)
     until = await run_in_threadpool(read_time, services.history, form.get("until", ""), "until", is_end=True)
     try:
         new = NewRemark.model_validate({"action": form.get("action", ""), "text": form.get("text", ""), "until": until})
@@ -84,7 +84,7 @@ async def act(request: Request, services: ServicesHere, identity: Annotated[str,
     return RedirectResponse(make_site(request, services).links.alarm(identity), 303)
 
 
-async def _read_own_form(request: Request, services: ServicesHere) -> dict[str, str]:
+async def read_own_form(request: Request, services: ServicesHere) -> dict[str, str]:
     """Return the fields of a form that a page of this session sent.
 
     Raises:

@@ -1,0 +1,96 @@
+"""Pages of runs on demand: the form that asks for one, the list, and one with its results."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Path, Request
+from pydantic import ValidationError
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from harness.dashboard.requests import SHOWN_RESULTS, Asker, decode_choice, render_request, render_requests
+from harness.server.answers import RequestRefused
+from harness.server.gate import caller_of
+from harness.server.parameters import choose_part
+from harness.server.routes.dependencies import ServicesHere, require
+from harness.server.routes.pages import make_site
+from harness.server.routes.people import read_own_form
+from harness.server.routes.requests import NewRunRequest, cancel_own, store_request
+from harness.server.services import Services
+from harness.store.database import run_requests as queue
+from harness.store.database.tokens import Scope
+from harness.store.history import Page, ResultRow
+from harness.store.run_requests import merge_offers
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+Identity = Annotated[str, Path(max_length=100)]
+_READS: Final = [Depends(require(Scope.READ))]
+_ROWS: Final = 25
+"""Rows of a page, whose results are read one by one."""
+
+
+@router.get("/requests", dependencies=_READS)
+def show_requests(request: Request, services: ServicesHere, part: Annotated[Page, Depends(choose_part)]) -> str:
+    """Show the form that asks for a run, and the list of all."""
+    part = part.model_copy(update={"limit": min(part.limit, _ROWS)})
+    rows = queue.list_requests(services.database, part, services.clock())
+    offer = merge_offers(queue.list_offers(services.database, services.clock()))
+    results = {
+        uid: row
+        for asked in rows.rows
+        for uid in asked.results[:SHOWN_RESULTS]
+        if (row := services.history.row(uid)) is not None
+    }
+    key, site = str(uuid.uuid4()), make_site(request, services)
+    asker = _find_asker(request, services)
+    return render_requests(rows, results, offer, site, asker=asker, key=key, page=part)
+
+
+@router.get("/requests/{request_id}", dependencies=_READS)
+def show_request(request: Request, services: ServicesHere, request_id: Identity) -> str:
+    """Show a request with its results."""
+    try:
+        asked = queue.find_request(services.database, request_id, services.clock())
+    except queue.NoSuchRequest as error:
+        raise RequestRefused(404, error.message, hint="the list of requests has all") from error
+    rows: list[ResultRow] = [row for uid in asked.results if (row := services.history.row(uid)) is not None]
+    return render_request(asked, rows, make_site(request, services), asker=_find_asker(request, services))
+
+
+@router.post("/requests")
+async def ask(request: Request, services: ServicesHere) -> Response:
+    """Ask for a run by the form of the page."""
+    caller = caller_of(request)
+    caller.require(Scope.REQUEST)
+    form = await read_own_form(request, services)
+    specification, benchmark = decode_choice(form.get("what", ""))
+    try:
+        new = NewRunRequest(
+            key=form.get("key", ""),
+            specification=specification,
+            benchmark=benchmark,
+            device_class=form.get("device_class", ""),
+        )
+    except ValidationError as error:
+        raise RequestRefused(422, "the form is not as the page has it", hint="load the page again") from error
+    await store_request(services, new, caller)
+    return RedirectResponse(make_site(request, services).links.requests(), 303)
+
+
+@router.post("/requests/{request_id}/cancel")
+async def cancel(request: Request, services: ServicesHere, request_id: Identity) -> Response:
+    """Cancel a request from a page."""
+    caller = caller_of(request)
+    caller.require(Scope.REQUEST)
+    await read_own_form(request, services)
+    await cancel_own(services, request_id, caller)
+    return RedirectResponse(make_site(request, services).links.requests(), 303)
+
+
+def _find_asker(request: Request, services: Services) -> Asker:
+    caller = caller_of(request)
+    if not caller.may(Scope.REQUEST):
+        return Asker()
+    return Asker(caller.name, services.signer.form_token(caller.cookie), caller.may(Scope.ADMIN))
