@@ -198,6 +198,8 @@ class Dispatcher:
                         self._serve(engine)
                 except EnvironmentProblem as problem:
                     self._warn(problem)
+                    with contextlib.suppress(EnvironmentProblem):
+                        self._announce({})
                 pause(_POLL_S)
         except (KeyboardInterrupt, Interrupted):
             for thread in tuple(self._threads):

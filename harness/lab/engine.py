@@ -63,7 +63,13 @@ class Engine:
         self._address = address
 
     def places(self) -> Sequence[Place]:
-        """Return the devices whose processes answer, by name."""
+        """Return the devices whose processes answer, by name.
+
+        Raises:
+            LabLost: The scheduler went away.
+        """
+        if self._client.scheduler is None:
+            raise self.lost()
         answers = self._client.run(tasks.describe_place, on_error="ignore")
         texts = (answer for answer in answers.values() if isinstance(answer, str))
         return sorted(map(Place.model_validate_json, texts), key=lambda place: (place.device_class, place.device.name))

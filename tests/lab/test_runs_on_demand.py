@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,9 @@ import pytest
 from pydantic import JsonValue
 
 from tests.cli.project import Project, generic, observe, one_test
-from tests.lab.labs import BEGINNING_S, Lab, Process, open_lab, start
+from tests.lab.labs import BEGINNING_S, Lab, Process, measuring_children, open_lab, start
 from tests.processes import wait_until
-from tests.server.process import ServerProcess, run_server
+from tests.server.process import ServerProcess, create_token, run_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("lab")]
 pytest.importorskip("distributed")
@@ -95,3 +97,122 @@ def test_what_a_person_asks_for_is_measured_and_linked(project: Project, specifi
         assert result["meta"]["user"] == one["person"]
         assert server.get(f"/results/{uid}", headers={"Accept": "text/html"}).status_code == 200
         assert count_results(server) == 4
+
+
+def test_a_killed_dispatcher_loses_no_request_and_stores_no_result_twice(
+    project: Project, specifications: Path
+) -> None:
+    project.write("offered/pair.json", generic(one_test("p", observe(5, 6)), one_test("s", *slow(project))))
+    with run_server(project.folder / "server") as server, open_lab(project.folder) as lab, lab.host("green"):
+        with dispatch(lab, server, specifications) as first:
+            asked = ask(server, "pair")["id"]
+            wait_until(lambda: count_results(server) == 1, BEGINNING_S)
+            wait_until((project.folder / "launched").exists, BEGINNING_S)
+            (before,) = (row["uid"] for row in server.get("/api/v1/results").json()["rows"])
+            measured = server.get(f"/api/v1/results/{before}").content
+            first.kill()
+            assert server.get(f"/api/v1/requests/{asked}").json()["state"] == "running"
+        with dispatch(lab, server, specifications, "second"):
+            ended = wait_for_end(server, asked)
+        assert (ended["state"], ended["attempts"]) == ("done", 2)
+        assert before in ended["results"]
+        assert count_results(server) == len(ended["results"]) == 2
+        assert server.get(f"/api/v1/results/{before}").content == measured
+
+
+def test_a_server_that_is_killed_while_a_run_goes_on_gets_its_result(project: Project, specifications: Path) -> None:
+    folder = project.folder / "server"
+    with open_lab(project.folder) as lab, lab.host("green"), run_server(folder) as server:
+        port = server.url.rpartition(":")[2]
+        with dispatch(lab, server, specifications) as dispatcher:
+            asked, waiting = ask(server, "slow")["id"], ask(server, "quick", "m/a")["id"]
+            wait_until((project.folder / "launched").exists, BEGINNING_S)
+            server.process.kill()
+            server.process.wait()
+            dispatcher.wait_for("does not answer")
+            time.sleep(10)  # the run ends, and its lease too
+            with run_server(folder, "--port", port) as again:
+                ended = [wait_for_end(again, identity) for identity in (asked, waiting)]
+                assert [each["state"] for each in ended] == ["done", "done"]
+                assert count_results(again) == 2
+        assert (project.folder / "launched").read_text() == "x"
+
+
+def test_a_request_that_is_cancelled_stops_what_measures_it(project: Project, specifications: Path) -> None:
+    project.write("offered/endless.json", generic(one_test("e", *slow(project, seconds=600))))
+    with (
+        run_server(project.folder / "server") as server,
+        open_lab(project.folder) as lab,
+        lab.host("green") as host,
+        dispatch(lab, server, specifications) as dispatcher,
+    ):
+        asked = ask(server, "endless")["id"]
+        wait_until(lambda: bool(measuring_children(host, "slow.py")), BEGINNING_S)
+        assert server.post(f"/api/v1/requests/{asked}/cancel").status_code == 200
+        wait_until(lambda: not measuring_children(host, "slow.py"), 60)
+        dispatcher.wait_for("the request is no longer yours: it is cancelled")
+        assert wait_for_end(server, ask(server, "quick", "m/a")["id"])["state"] == "done"
+        assert count_results(server) == 1
+
+
+def test_a_dispatcher_that_is_stopped_puts_its_request_back(project: Project, specifications: Path) -> None:
+    project.write("offered/endless.json", generic(one_test("e", *slow(project, seconds=600))))
+    with (
+        run_server(project.folder / "server") as server,
+        open_lab(project.folder) as lab,
+        lab.host("green") as host,
+    ):
+        with dispatch(lab, server, specifications) as dispatcher:
+            asked = ask(server, "endless")["id"]
+            wait_until(lambda: bool(measuring_children(host, "slow.py")), BEGINNING_S)
+            dispatcher.started.send_signal(signal.SIGTERM)
+            assert dispatcher.started.wait(60) == 0, dispatcher.text
+        shown = server.get(f"/api/v1/requests/{asked}").json()
+        assert (shown["state"], shown["reason"]) == ("queued", "the lab was stopped")
+        wait_until(lambda: not measuring_children(host, "slow.py"), 30)
+        assert "Traceback" not in dispatcher.text
+
+
+def test_a_dispatcher_waits_for_a_lab_that_is_away(project: Project, specifications: Path) -> None:
+    with run_server(project.folder / "server") as server, open_lab(project.folder) as lab, lab.host("green"):
+        port = lab.address.rpartition(":")[2]
+        with dispatch(lab, server, specifications) as dispatcher:
+            asked = ask(server, "quick", "m/a")["id"]
+            assert wait_for_end(server, asked)["state"] == "done"
+            lab.scheduler.started.kill()
+            lab.scheduler.started.wait(20)
+            wait_until(lambda: not server.get("/api/v1/offers").json()["device_classes"], BEGINNING_S)
+            again = start(project.folder, "again", "lab", "serve", "--port", port)
+            try:
+                wait_until(lambda: bool(server.get("/api/v1/offers").json()["device_classes"]), BEGINNING_S)
+                assert wait_for_end(server, ask(server, "quick", "m/b")["id"])["state"] == "done"
+            finally:
+                again.stop()
+            assert "Traceback" not in dispatcher.text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--requests-from", "http://127.0.0.1:1"), "needs --specifications"),
+        (("--specifications", "sort"), "needs --requests-from"),
+        (("--requests-from", "http://127.0.0.1:1", "--specifications", "nothing-like-it"), "nothing-like-it"),
+        (("--requests-from", "http://a:b@c", "--specifications", "sort"), "has a password"),
+        (("--requests-from", "http://127.0.0.1:1", "--specifications", "sort", "--lease", "1"), "--lease 1: must be"),
+    ],
+)
+def test_a_wrong_command_line_says_what_is_wrong(project: Project, words: tuple[str, ...], said: str) -> None:
+    done = project.harness("lab", "dispatch", "127.0.0.1:1", *words)
+    assert done.code == 2
+    assert said in done.stderr
+
+
+def test_a_token_without_the_scope_is_told_at_once(project: Project, specifications: Path) -> None:
+    folder = project.folder / "server"
+    token = create_token(folder, "writer", "--scope", "write")
+    with run_server(folder) as server:
+        words = ("--requests-from", server.url, "--specifications", str(specifications))
+        done = project.harness("lab", "dispatch", "127.0.0.1:1", *words, HARNESS_REMOTE_TOKEN=token)
+        assert done.code == 3
+        assert "harness token create lab --scope lab,read,write" in done.stderr
+        assert token not in done.stderr
