@@ -17,6 +17,7 @@ pooling         one comparison of these batches, while it goes on
 merging         one report of the reports of batches
 batch_files     batches of an interrupted comparison
 pairs           a batch, in the process of a device
+sharing         what is measured on a host itself runs alone there
 request_queue   client of the queue of runs on demand, which a server keeps
 dispatching     `harness lab dispatch`
 status          `harness lab status`

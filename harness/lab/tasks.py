@@ -22,7 +22,7 @@ from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
 from harness.core.device import Device
 from harness.core.errors import DeviceLost, EnvironmentProblem, HarnessError
-from harness.core.protocols import BoardRow, Platform, Task
+from harness.core.protocols import BoardRow, Platform, Task, is_local
 from harness.core.result import Outcome, Report
 from harness.core.values import Value
 from harness.files.atomic import write_atomically
@@ -33,6 +33,7 @@ from harness.flows.measure.named_parts import load_frameworks
 from harness.flows.measure.plan import Failure, Plan, assign
 from harness.lab.jobs import FILES, ChosenSettings, Job, JobReport, Place, own_versions
 from harness.lab.pairs import measure_pairs
+from harness.lab.sharing import use_host
 
 if TYPE_CHECKING:
     from distributed import Scheduler, Worker
@@ -112,16 +113,16 @@ def run_job(text: str) -> str:
         missing = missing_files(tuple(file.sha256 for file in job.files.values()))
         if missing:
             return JobReport(missing=missing).model_dump_json()
-        with TemporaryDirectory(prefix="harness-lab-") as scratch:
+        with TemporaryDirectory(prefix="harness-lab-") as scratch, contextlib.ExitStack() as host:
             settings = _settings(job, served, Path(scratch))
             try:
                 platform = plugins.platform(served.device.platform, settings)
                 device = _find(platform, served.device)
+                host.enter_context(use_host(served.cache_dir, alone=is_local(platform)))
             except HarnessError as error:
                 return JobReport(absent=error.message, address=_own_address()).model_dump_json()
-            report, *further = (
-                each.model_copy(update={"place": None}) for each in _do(job, platform, device, settings)
-            )
+            reports = _do(job, platform, device, settings)
+    report, *further = (each.model_copy(update={"place": None}) for each in reports)
     report = report.model_copy(update={"result": report.result.model_copy(update={"uid": job.uid})})
     return JobReport(report=report, further=tuple(further), address=_own_address()).model_dump_json()
 
