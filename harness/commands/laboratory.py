@@ -150,8 +150,9 @@ def _dispatch(
         raise UsageError(f"--lease {lease_s:g}: must be at least {_LEAST_LEASE_S:g} and at most {_LONGEST_LEASE_S:g}")
     from harness.config.remote_target import find_token
     from harness.config.settings import default_config_dir
+    from harness.lab.allow_list import load_allow_list
     from harness.lab.configuration import load_security, require_packages
-    from harness.lab.dispatching import LEASE_S, Dispatcher, load_specifications
+    from harness.lab.dispatching import LEASE_S, Dispatcher
     from harness.lab.request_queue import RequestQueue
 
     require_packages()
@@ -161,9 +162,9 @@ def _dispatch(
     queue = RequestQueue(
         url, token, f"{re.sub(r'[^A-Za-z0-9.-]', '-', socket.gethostname())[:60]}-{uuid.uuid4().hex[:8]}"
     )
-    specifications = load_specifications(words, lambda word: arguments.resolve_settings(lab_flags, (word,)))
+    allowed = load_allow_list(words, lambda word: arguments.resolve_settings(lab_flags, (word,)))
     with shell.handle_signals(), display.open_display() as shown:
-        return Dispatcher(queue, specifications, settings, shown, lease_s or LEASE_S).run()
+        return Dispatcher(queue, allowed, settings, shown, lease_s or LEASE_S).run()
 
 
 def _make_certificate(host: str, folder: Path | None) -> int:

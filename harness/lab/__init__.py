@@ -19,6 +19,7 @@ batch_files     batches of an interrupted comparison
 pairs           a batch, in the process of a device
 sharing         what is measured on a host itself runs alone there
 request_queue   client of the queue of runs on demand, which a server keeps
+allow_list      specifications that persons may ask for
 dispatching     `harness lab dispatch`
 status          `harness lab status`
 

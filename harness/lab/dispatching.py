@@ -11,26 +11,25 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Final
 
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
-from harness.core.errors import EnvironmentProblem, ExitCode, HarnessError, UsageError
+from harness.core.errors import EnvironmentProblem, ExitCode, HarnessError
 from harness.core.outcome import Outcome
 from harness.core.protocols import Display
 from harness.core.result import Report
 from harness.flows.measure.reporting import Reporting
-from harness.flows.measure.workload import load_benchmarks
+from harness.lab.allow_list import AllowList
 from harness.lab.configuration import load_security
 from harness.lab.engine import Engine, connect
 from harness.lab.jobs import result_uid
-from harness.lab.measuring import measure, refuse_options_of_machines
+from harness.lab.measuring import measure
 from harness.lab.request_queue import QueueSilent, RequestLost, RequestQueue, StoredOutcome
 from harness.shell import Interrupted, check_stopping, pause
-from harness.store.run_requests import LabOffer, OfferedSpecification, RequestState, RunRequest
+from harness.store.run_requests import LabOffer, RequestState, RunRequest
 from reporters.remote import RemoteReporter
 from reporters.remote import create as create_remote_reporter
 
@@ -45,55 +44,6 @@ _REPORT_S: Final = 120.0
 """How long a server that answers may leave out results that were sent to it."""
 _END_S: Final = 90.0
 _NAMESPACE: Final = uuid.UUID("a4a3c9a8-0b7b-5c52-8f0e-0e1f6d2f9b13")
-_SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
-
-
-@dataclass(frozen=True, slots=True)
-class Specification:
-    """Specification that persons may ask for.
-
-    Attributes:
-        settings: Settings with which it was loaded.
-        benchmarks: Its benchmarks, in their order.
-    """
-
-    settings: Settings
-    benchmarks: tuple[Benchmark, ...]
-
-
-def load_specifications(words: Sequence[str], resolve: Callable[[str], Settings]) -> Mapping[str, Specification]:
-    """Load the specifications of an allow list, by their names.
-
-    Args:
-        words: Files, folders of files, and names of built-in ones. A file is called by its name without the ending, one
-            of a folder by its path in it.
-        resolve: Returns the settings of one specification.
-
-    Raises:
-        UsageError: Two have the same name, a folder has none, or something is wrong with one.
-    """
-    specifications: dict[str, Specification] = {}
-    for name, word in _name_files(words):
-        if name in specifications:
-            raise UsageError(f"--specifications: two are called {name}", hint="rename one of the files")
-        settings = resolve(word)
-        refuse_options_of_machines(settings)
-        specifications[name] = Specification(settings, tuple(load_benchmarks(settings)))
-    return specifications
-
-
-def _name_files(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for word in words:
-        folder = Path(word)
-        if not folder.is_dir():
-            is_file = folder.suffix in _SUFFIXES
-            yield (folder.stem if is_file else word, word)
-            continue
-        files = sorted(file for file in folder.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
-        if not files:
-            raise UsageError(f"--specifications {word}: no specification is in this folder", hint="*.json, *.yaml")
-        for file in files:
-            yield file.relative_to(folder).with_suffix("").as_posix(), str(file)
 
 
 class _Outcomes:
@@ -157,7 +107,7 @@ class Dispatcher:
 
     Args:
         queue: Queue of the server.
-        specifications: Allow list, by names.
+        allowed: What persons may ask for.
         settings: Which lab.
         display: Shows what happens.
         lease_s: How long a request is this process's that does not renew it, in seconds.
@@ -166,13 +116,13 @@ class Dispatcher:
     def __init__(
         self,
         queue: RequestQueue,
-        specifications: Mapping[str, Specification],
+        allowed: AllowList,
         settings: Settings,
         display: Display,
         lease_s: float = LEASE_S,
     ) -> None:
         self._queue = queue
-        self._specifications = specifications
+        self._allowed = allowed
         self._settings = settings
         self._display = display
         self._lease_s = lease_s
@@ -189,7 +139,7 @@ class Dispatcher:
         """
         self._announce({})
         self._send_earlier()
-        names = ", ".join(self._specifications)
+        names = ", ".join(self._allowed.specifications)
         self._display.say(f"takes requests from {self._queue.address} for {names}")
         try:
             while True:
@@ -230,10 +180,7 @@ class Dispatcher:
         Raises:
             EnvironmentProblem: The server refuses.
         """
-        offered = tuple(
-            OfferedSpecification(name=name, benchmarks=tuple(dict.fromkeys(each.title for each in given.benchmarks)))
-            for name, given in self._specifications.items()
-        )
+        offered = tuple(each.offered for each in self._allowed.specifications.values())
         try:
             self._queue.announce(LabOffer(specifications=offered, device_classes=tuple(sorted(classes))))
         except QueueSilent as problem:
@@ -266,10 +213,16 @@ class Dispatcher:
         except RequestLost as problem:
             self._display.warn(f"! {title} of {request.person}: {problem.message}")
         except HarnessError as problem:
-            self._display.warn(f"! {title} of {request.person} goes back into the queue: {problem.message}")
-            reason = "the lab was stopped" if isinstance(problem, Interrupted) else problem.message
-            with contextlib.suppress(HarnessError):  # else its lease ends
-                self._queue.release(request.id, lease.claim, reason)
+            self._give_back(lease, "the lab was stopped" if isinstance(problem, Interrupted) else problem.message)
+        except Exception as problem:  # noqa: BLE001 - isolation of one request: others go on
+            self._give_back(lease, f"{type(problem).__name__}: {problem}")
+
+    def _give_back(self, lease: _Lease, reason: str) -> None:
+        """Put a request back into the queue, which fails it where that happens often."""
+        title = lease.request.benchmark or lease.request.specification
+        self._display.warn(f"! {title} of {lease.request.person} goes back into the queue: {reason}")
+        with contextlib.suppress(HarnessError):  # else its lease ends
+            self._queue.release(lease.request.id, lease.claim, reason)
 
     def _measure(self, lease: _Lease) -> None:
         """Measure what the server does not have yet, and finish the request.
@@ -279,9 +232,9 @@ class Dispatcher:
             HarnessError: It cannot be measured now.
         """
         request = lease.request
-        given, benchmarks = self._look_up(request)
+        settings, benchmarks = self._allowed.look_up(request)
         settings = replace(
-            given.settings,
+            settings,
             lab=self._settings.lab,
             lab_certificates=self._settings.lab_certificates,
             device_class=(request.device_class,),
@@ -309,22 +262,6 @@ class Dispatcher:
             finally:
                 reporting.close()
         self._finish(lease, tuple(uids), outcomes.all)
-
-    def _look_up(self, request: RunRequest) -> tuple[Specification, Sequence[Benchmark]]:
-        """Return what a request names, of the allow list alone.
-
-        Raises:
-            UsageError: It names something else.
-        """
-        given = self._specifications.get(request.specification)
-        benchmarks = (
-            []
-            if given is None
-            else [benchmark for benchmark in given.benchmarks if request.benchmark in {"", benchmark.title}]
-        )
-        if given is None or not benchmarks:
-            raise UsageError("this lab has no such specification or benchmark", hint="look at --specifications")
-        return given, benchmarks
 
     def _ask(self, lease: _Lease, uid: str) -> StoredOutcome | None:
         """Return the outcome of a result as the server has it, as soon as it answers."""

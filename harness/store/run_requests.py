@@ -14,7 +14,7 @@ MOST_ATTEMPTS: Final = 5
 """How often a lab begins one request: those that went away with it are counted."""
 _MOST: Final = 2000
 
-Name = Annotated[str, Field(min_length=1, max_length=300, pattern=r"\A[^\x00-\x1f\x7f]+\z")]
+Name = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]+$")]
 """Text on one line."""
 Words = Annotated[str, Field(max_length=300)]
 

@@ -9,6 +9,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
+from pydantic import JsonValue
 from schemathesis.checks import not_a_server_error
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import (
@@ -46,12 +47,17 @@ def filled(server: ServerProcess) -> Iterator[tuple[ServerProcess, dict[str, str
     assert answer.status_code == 200, answer.text
     address = f"{server.api}/results/f0/artifacts/log.txt"
     assert server.session.put(address, data=b"log", headers={"Content-Type": "text/plain"}).status_code == 201
+    offer: JsonValue = {"specifications": [{"name": "mv2", "benchmarks": ["a"]}], "device_classes": ["pixel"]}
+    body: JsonValue = {"dispatcher": "d", "offer": offer}
+    assert server.post("/api/v1/lab/offers", json=body).status_code == 200
+    wanted: JsonValue = {"specification": "mv2", "device_class": "pixel"}
+    asked = server.post("/api/v1/requests", json=wanted).json()["id"]
     cell = server.get("/api/v1/cells").json()["rows"][0]["cell"]["key"]
     commit = server.get("/api/v1/commits").json()["rows"][0]["commit"]["id"]
     yield (
         server,
         {"uid": "f0", "name": "log.txt", "key": cell, "model": "mv2", "alarm": alarm.alarm.identity}
-        | {"commit": commit},
+        | {"commit": commit, "request_id": asked},
     )
     assert server.get("/api/v1/results/f0").content.decode() == to_json_line(ok_result(uid="f0"))
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from harness.store.canonical_json import to_json_line
 from harness.testing.results import failed_result, ok_result
@@ -48,8 +49,20 @@ def test_a_batch_stores_what_is_valid_and_says_what_is_not(on_postgresql: Server
 @pytest.mark.parametrize(
     "path",
     [
-        *("/", "/changes", "/commits", "/compare", "/models", "/models/mv2", "/coverage", "/alarms", "/results/p0"),
-        *("/?text=%00", "/?text=%27%22%3Cscript%3E", "/coverage?fresh_since=2020-01-01", "/health", "/metrics"),
+        *(
+            "/",
+            "/changes",
+            "/commits",
+            "/compare",
+            "/models",
+            "/models/mv2",
+            "/coverage",
+            "/alarms",
+            "/results/p0",
+            "/requests",
+        ),
+        *("/?text=%00", "/?text=%27%22%3Cscript%3E", "/coverage?fresh_since=2020-01-01", "/health"),
+        *("/metrics", "/requests"),
     ],
 )
 def test_every_address_answers(on_postgresql: ServerProcess, path: str) -> None:
@@ -62,3 +75,19 @@ def test_the_history_of_a_cell_answers(on_postgresql: ServerProcess) -> None:
     for path in (f"/api/v1/cells/{key}/history", f"/api/v1/cells/{key}/series"):
         answer = on_postgresql.get(path)
         assert answer.status_code == 200, answer.text
+
+
+def test_a_request_is_claimed_and_finished(on_postgresql: ServerProcess) -> None:
+    offer: JsonValue = {"specifications": [{"name": "mv2", "benchmarks": ["a"]}], "device_classes": ["pixel"]}
+    assert on_postgresql.post("/api/v1/lab/offers", json={"dispatcher": "d", "offer": offer}).status_code == 200
+    wanted: JsonValue = {"key": "1", "specification": "mv2", "device_class": "pixel"}
+    asked = [on_postgresql.post("/api/v1/requests", json=wanted) for _ in range(2)]
+    assert [answer.status_code for answer in asked] == [201, 200]
+    claim: JsonValue = {"dispatcher": "d", "claim": "c", "device_classes": ["pixel"], "lease_s": 60.0}
+    claimed = on_postgresql.post("/api/v1/lab/claims", json=claim).json()["request"]
+    assert claimed["id"] == asked[0].json()["id"]
+    ending: JsonValue = {"claim": "c", "results": ["p0"]}
+    ended = on_postgresql.post(f"/api/v1/requests/{claimed['id']}/finish", json=ending)
+    assert (ended.status_code, ended.json()["state"]) == (200, "done")
+    for path in ("/requests", f"/requests/{claimed['id']}"):
+        assert "/results/p0" in on_postgresql.get(path, headers={"Accept": "text/html"}).text

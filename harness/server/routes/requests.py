@@ -26,7 +26,7 @@ from harness.store.run_requests import LabOffer, Name, RequestPage, RequestState
 
 router = APIRouter(responses=ERRORS, tags=["requests"])
 
-Key = Annotated[str, Field(min_length=1, max_length=100, pattern=r"\A[A-Za-z0-9._:-]+\z")]
+Key = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._:-]+$")]
 LeaseS = Annotated[float, Field(ge=1, le=3600, description="How long the request is the lab's, in seconds")]
 Identity = Annotated[str, Path(max_length=100, description="Identifier of a request")]
 Answer = TypeVar("Answer")
@@ -47,7 +47,7 @@ class NewRunRequest(Value):
         device_class: Class of devices, any of which may measure it.
     """
 
-    key: Annotated[str, Field(max_length=100, pattern=r"\A[A-Za-z0-9._:-]*\z")] = ""
+    key: Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z0-9._:-]*$")] = ""
     specification: Name
     benchmark: Words = ""
     device_class: Name
