@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 
 from harness import plugins
 from harness.config.settings import Settings
 from harness.core.commit import Commit
-from harness.core.device import Device
-from harness.core.errors import EnvironmentProblem, UsageError
-from harness.core.protocols import Display, Progress, Session
+from harness.core.errors import UsageError
+from harness.core.protocols import Display
 from harness.core.result import Result
 from harness.flows.compare.commits import (
     Check,
@@ -21,41 +19,18 @@ from harness.flows.compare.commits import (
     SilentDisplay,
     raise_for_failure,
 )
+from harness.flows.compare.reproduction import ComparedSides
 from harness.flows.compare.requests import CompareRequest
 from harness.flows.measure.named_parts import load_frameworks
 from harness.flows.measure.workload import Selection, Workload, load_benchmarks, select
 from harness.lab.comparing import LabComparison, choose_parameters, refuse, run_comparison
 from harness.lab.configuration import load_security
 from harness.lab.engine import connect
-from harness.lab.pooling import CLASS, device_of
+from harness.lab.platform import LabPlatform
+from harness.lab.pooling import device_of
 from harness.lab.sides import provide_commits
 from harness.lab.submitting import JobFiles
-from harness.lab.targets import choose_targets, reject_other_versions
-
-
-class LabPlatform:
-    """Classes of devices of a lab, as a platform that opens none of them: their hosts do.
-
-    Args:
-        name: Name of the platform that they are of.
-        devices: Each class, or each named device.
-    """
-
-    def __init__(self, name: str, devices: Sequence[Device]) -> None:
-        self.name = name
-        self._devices = tuple(devices)
-
-    def devices(self) -> Sequence[Device]:
-        """Return the classes."""
-        return self._devices
-
-    def open(self, device: Device, progress: Progress) -> AbstractContextManager[Session]:  # noqa: ARG002 - a protocol
-        """Refuse.
-
-        Raises:
-            EnvironmentProblem: Always.
-        """
-        raise EnvironmentProblem(f"{device.name} is opened by its host", hint="measure it by --lab")
+from harness.lab.targets import CLASS, choose_targets, reject_other_versions
 
 
 class LabComparer(CommitComparer):
@@ -85,9 +60,13 @@ class LabComparer(CommitComparer):
             task = LabComparison(
                 workload.benchmarks,
                 provide_commits(runners, self.request, settings, display, files),
-                choose_parameters(self.request, **budget),
-                metrics=self.request.metrics,
-                unequal_options=self.request.unequal_options,
+                ComparedSides(
+                    *runners,
+                    choose_parameters(self.request, **budget),
+                    self.request.metrics,
+                    self.request.unequal_options,
+                    self.request.recipes,
+                ),
                 resume=resume,
                 with_outputs=not quiet,
                 check=self.check,

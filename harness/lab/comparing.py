@@ -7,6 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from harness.analysis.compare.discovery import proven_change, proven_changes, select_unfinished
@@ -16,12 +17,14 @@ from harness.core.build import Build
 from harness.core.comparison import Parameters
 from harness.core.errors import BuildFailed, ExitCode, HarnessError, UsageError, most_severe
 from harness.core.protocols import Board, Display, Reporter
-from harness.core.result import Outcome, Report
+from harness.core.reproduction import Reproduction
+from harness.core.result import Outcome, Report, Result
 from harness.flows.compare.commits import ControlFailed
 from harness.flows.compare.compare import ComparisonOutcome
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from harness.flows.compare.metric_decision import MetricDecision
 from harness.flows.compare.progress_rows import HEADER, ProgressTable
+from harness.flows.compare.reproduction import ComparedSides, reproduce_comparison
 from harness.flows.compare.requests import CompareRequest, SameCommit, open_cache, validate_parameters
 from harness.flows.measure.jobs import report_failure
 from harness.flows.measure.plan import Failure
@@ -32,6 +35,7 @@ from harness.lab.batch_files import BatchFile
 from harness.lab.jobs import Job, JobReport, PairsRequest, own_versions
 from harness.lab.measuring import choose_settings, refuse_options_of_machines
 from harness.lab.merging import comparison_of
+from harness.lab.platform import LabPlatform, settings_to_repeat
 from harness.lab.pooling import PooledBatch, PooledComparison, device_of
 from harness.lab.sides import ProvideSides, Sides, find_sides
 from harness.lab.submitting import JobFiles, Submission, Submitter
@@ -93,12 +97,18 @@ def _compare(
 ) -> ExitCode:
     files = JobFiles()
     with open_cache(request, settings) as cache:
+        found, parameters = find_sides(request, settings, display, files, cache), choose_parameters(request)
         task = LabComparison(
             benchmarks,
-            find_sides(request, settings, display, files, cache),
-            choose_parameters(request),
-            metrics=request.metrics,
-            unequal_options=request.unequal_options,
+            found.provide,
+            ComparedSides(
+                found.control,
+                found.treatment,
+                parameters,
+                request.metrics,
+                request.unequal_options,
+                request.recipes,
+            ),
             resume=request.resume,
         )
         outcome = run_comparison(task, files, settings, display, listeners)
@@ -124,9 +134,7 @@ class LabComparison:
     Attributes:
         benchmarks: The benchmarks.
         provide_sides: Provides both sides for a framework on devices.
-        parameters: How to decide.
-        metrics: The metrics to compare, the one that the benchmarks are about first; none takes the latency.
-        unequal_options: Names of build options that are meant to differ.
+        sides: The sides as a command names them, how to decide, and what to compare.
         resume: Whether to continue an interrupted comparison.
         with_outputs: Whether to compare the outputs of both sides too.
         check: Called with each batch; a `HarnessError` that it raises ends the comparison, whose batches stay for
@@ -135,9 +143,7 @@ class LabComparison:
 
     benchmarks: Sequence[Benchmark]
     provide_sides: ProvideSides
-    parameters: Parameters
-    metrics: tuple[str, ...] = ()
-    unequal_options: tuple[str, ...] = ()
+    sides: ComparedSides
     resume: bool = False
     with_outputs: bool = True
     check: Callable[[], None] = lambda: None
@@ -158,7 +164,8 @@ def run_comparison(
     Raises:
         HarnessError: The lab, a device or a side cannot be had.
     """
-    reporting = Reporting(prepare_reporters(settings), display, listeners, lambda _: None)
+    reproduce = partial(_reproduce, sides=task.sides, settings=settings)
+    reporting = Reporting(prepare_reporters(settings), display, listeners, reproduce)
     comparing = _Comparing(task, settings, reporting=reporting, files=files)
     try:
         with display.board("comparing in the lab", HEADER) as board:
@@ -177,6 +184,11 @@ def run_comparison(
     return ComparisonOutcome(code, control, treatment, stored=reporting.stored, summary=summary)
 
 
+def _reproduce(result: Result, sides: ComparedSides, settings: Settings) -> Reproduction | None:
+    platform = LabPlatform(result.device.platform if result.device is not None else settings.platform, ())
+    return reproduce_comparison(result, sides, settings_to_repeat(settings), platform)
+
+
 class _Comparing:
     """Comparisons of one command: each benchmark on each class of devices (`harness.lab.submitting.Jobs`)."""
 
@@ -184,7 +196,7 @@ class _Comparing:
 
     def __init__(self, task: LabComparison, settings: Settings, *, reporting: Reporting, files: JobFiles) -> None:
         self._task = task
-        self._parameters = task.parameters
+        self._parameters = task.sides.parameters
         self._settings = settings
         self._reporting = reporting
         self._files = files
@@ -264,7 +276,7 @@ class _Comparing:
             return
         journal = BatchFile(
             self._settings.cache_dir / "lab" / "comparisons",
-            (benchmark.digest, target.resource, *sides.identity, *self._task.metrics),
+            (benchmark.digest, target.resource, *sides.identity, *self._task.sides.metrics),
             self._parameters.interleave,
         )
         earlier = journal.read() if self._task.resume else None
@@ -275,11 +287,11 @@ class _Comparing:
             journal.start(parameters.seed)
         metrics = (
             ComparedMetric(
-                self._task.metrics[0] if self._task.metrics else None,
+                self._task.sides.metrics[0] if self._task.sides.metrics else None,
                 directions=benchmark.direction,
                 is_energy=benchmark.is_about_energy,
             ),
-            *find_further_metrics(benchmark, self._task.metrics, with_first_token=True),
+            *find_further_metrics(benchmark, self._task.sides.metrics, with_first_token=True),
         )
         pooled = PooledComparison(benchmark, target, parameters, metrics)
         for batch in earlier.batches if earlier is not None else ():
@@ -328,9 +340,9 @@ class _Comparing:
             control=sides.control,
             treatment=sides.treatment,
             source=sides.source,
-            metrics=self._task.metrics,
+            metrics=self._task.sides.metrics,
             parameters=parameters,
-            unequal_options=self._task.unequal_options,
+            unequal_options=self._task.sides.unequal_options,
             with_outputs=with_outputs,
         )
         return Job(

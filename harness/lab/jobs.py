@@ -102,6 +102,8 @@ class ChosenSettings(Value):
     user_identifier: int | str | None
     meta: dict[str, JsonValue]
     regressed_types: tuple[str, ...]
+    build_digest: tuple[str, ...] = ()
+    file_digest: tuple[str, ...] = ()
     verbose: bool
     debug: bool
 

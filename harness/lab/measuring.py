@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
 from harness.core.errors import ExitCode, UsageError
 from harness.core.protocols import Display, Reporter
+from harness.core.reproduction import Reproduction
+from harness.core.result import Result
 from harness.flows.measure.jobs import report_failure
 from harness.flows.measure.plan import Failure
 from harness.flows.measure.reporting import Reporting, prepare_reporters
+from harness.flows.measure.reproduction import reproduce_run
+from harness.flows.measure.runners import installed_runner
 from harness.flows.measure.workload import load_benchmarks, select
 from harness.lab.jobs import ChosenSettings, Job, JobReport, own_versions
+from harness.lab.platform import LabPlatform, settings_to_repeat
 from harness.lab.submitting import JobFiles, Submission, Submitter
 from harness.lab.targets import Target
 
@@ -47,7 +53,7 @@ def run(settings: Settings, display: Display, *, listeners: Sequence[Reporter] =
     """
     refuse_options_of_machines(settings)
     benchmarks = select(load_benchmarks(settings), settings.only, settings.skip, settings.benchmark_digest)
-    reporting = Reporting(prepare_reporters(settings), display, listeners, lambda _: None)
+    reporting = Reporting(prepare_reporters(settings), display, listeners, partial(_reproduce, settings=settings))
     try:
         measure(benchmarks, settings, display, reporting)
     except KeyboardInterrupt as interruption:
@@ -85,6 +91,11 @@ def measure(
     files = JobFiles()
     jobs = _Measuring(benchmarks, settings, reporting, files, make_id)
     Submitter(settings, display, jobs, files, check).run()
+
+
+def _reproduce(result: Result, settings: Settings) -> Reproduction | None:
+    platform = LabPlatform(result.device.platform if result.device is not None else settings.platform, ())
+    return reproduce_run(result, settings_to_repeat(settings), installed_runner, platform)
 
 
 class _Measuring:

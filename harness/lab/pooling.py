@@ -23,14 +23,11 @@ from harness.core.result import Report
 from harness.flows.compare.metric_decision import MetricDecision
 from harness.flows.measure.plan import Failure
 from harness.lab.merging import comparison_of, find_doubt, merge_reports, renumber
-from harness.lab.targets import Target
+from harness.lab.targets import CLASS, Target
 from harness.running.compared_metric import ComparedMetric
 
 BATCH: Final = 10
 """Pairs of a batch. A device that goes away loses one batch, and each costs a launch of both sides to warm up."""
-
-CLASS: Final = "class:"
-"""Beginning of the identity of a class of devices."""
 
 DEVICES_DIFFER: Final = "devices_differ"
 """Code of the note that pairs of some devices of a class exclude what those of others show."""

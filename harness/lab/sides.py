@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from harness import plugins
 from harness.analysis.results import build_info
@@ -25,7 +25,15 @@ from harness.files.programs import RUNNER, is_library
 from harness.flows.compare.commits import ControlFailed
 from harness.flows.compare.requests import CompareRequest, name_programs, resolve_commits
 from harness.flows.compare.source_fetcher import SourceFetcher
-from harness.flows.measure.runners import BuildTarget, CommitRunner, Programs, with_options
+from harness.flows.measure.runners import (
+    BuildTarget,
+    CommitRunner,
+    GivenRunner,
+    Programs,
+    Side,
+    installed_runner,
+    with_options,
+)
 from harness.flows.measure.submodules import selected_submodules
 from harness.lab.jobs import LabFile, SideOfPairs
 from harness.lab.submitting import JobFiles
@@ -78,10 +86,18 @@ Raises:
 """
 
 
+class FoundSides(NamedTuple):
+    """Control and treatment as a command names them, and what provides them in a lab."""
+
+    control: Side
+    treatment: Side
+    provide: ProvideSides
+
+
 def find_sides(
     request: CompareRequest, settings: Settings, display: Display, files: JobFiles, cache: BuildCache
-) -> ProvideSides:
-    """Return what provides both sides of a request.
+) -> FoundSides:
+    """Return both sides of a request, and what provides them.
 
     Args:
         request: Request of the command line.
@@ -96,17 +112,18 @@ def find_sides(
         EnvironmentProblem: The source, or a program, is out of reach.
     """
     if request.self_check:
-        return lambda _framework, _target: Sides(None, None)
+        return FoundSides(installed_runner, installed_runner, lambda _framework, _target: Sides(None, None))
     if isinstance(request.control, Programs) and isinstance(request.treatment, Programs):
-        given = _send_programs(*name_programs(request.control, request.treatment), files)
-        return lambda _framework, _target: given
+        control, treatment = name_programs(request.control, request.treatment)
+        given = _send_programs(control, treatment, files)
+        return FoundSides(GivenRunner(control, cache), GivenRunner(treatment, cache), lambda _framework, _target: given)
     commits = resolve_commits(request, settings, SourceFetcher(display))
     submodules = selected_submodules(settings, commits.source)
     runners = (
         CommitRunner(commits.source, commits.control, cache, request.recipes, submodules, commits.control_name),
         CommitRunner(commits.source, commits.treatment, cache, request.recipes, submodules, commits.treatment_name),
     )
-    return provide_commits(runners, request, settings, display, files)
+    return FoundSides(*runners, provide_commits(runners, request, settings, display, files))
 
 
 def provide_commits(

@@ -5,9 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.lab.jobs import Place, class_resource, device_resource, own_versions, slug
+
+CLASS: Final = "class:"
+"""Beginning of the identity of a class of devices, in results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ def choose_targets(places: Sequence[Place], classes: Sequence[str], devices: Seq
     Args:
         places: The devices of the lab.
         classes: Classes that are asked for; without any, the lab has to have a single one.
-        devices: Names of single devices, in place of classes.
+        devices: Names of single devices, in place of classes; or identities of classes, as results have them.
 
     Raises:
         UsageError: There is no such class or device, or none is named among several.
@@ -48,6 +52,8 @@ def choose_targets(places: Sequence[Place], classes: Sequence[str], devices: Seq
     if devices and classes:
         raise UsageError("--devices and --device-class both say where", hint="leave one of them out")
     known = sorted({place.device_class for place in places})
+    if devices and all(name.startswith(CLASS) for name in devices):
+        classes, devices = [name.removeprefix(CLASS) for name in devices], ()
     if devices:
         return [_device_target(name, places) for name in dict.fromkeys(devices)]
     if not classes and len(known) > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from harness.core.errors import ExitCode
+from harness.core.reproduction import Reproduction
 from harness.testing.phones import start_phones
 from harness.testing.phones.android.lab import PhoneLab
 from tests.cli.project import Project, generic, one_test
@@ -194,6 +196,10 @@ def test_commits_are_built_once_here_and_measured_there(project: Project) -> Non
         assert result["comparison"]["control"]["recipe"] == "generic/host"
         assert result["build"]["commit_subject"] == "Make it slower"
         assert (project.folder / "launches" / "slower").exists()
+        line = Reproduction.model_validate(result["reproduction"]).line
+        assert f"--lab {lab.address}" in line
+        assert line.endswith("--devices class:green")
+        assert project.harness(*shlex.split(line)[1:]).code == ExitCode.REGRESSION
         broken = project.harness("compare", spec, *flags, "--control", base, "--treatment", clone.commits["broken"])
         here = project.harness("compare", spec, *where, "--control", base, "--treatment", clone.commits["broken"])
         assert broken.code == here.code, broken.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 import requests
 
 from harness.core.errors import UsageError
+from harness.core.reproduction import Reproduction
 from harness.lab.configuration import scheduler_address
 from tests.cli.project import Project, generic, observe, one_test
 from tests.lab.labs import BEGINNING_S, Lab, client_of, measuring_children, open_lab, start
@@ -40,6 +42,12 @@ def test_a_benchmark_is_measured_there_and_reported_here(lab: Lab, project: Proj
     assert second["device"]["identity"] == first["device"]["identity"]
     assert second["uid"] != first["uid"]
     assert "measuring m/a" in there.stderr
+    line = Reproduction.model_validate(second["reproduction"]).line
+    again = project.harness(*shlex.split(line)[1:])
+    assert again.code == 0, again.stderr
+    third = again.read()[-1]
+    assert third["device"]["identity"] == second["device"]["identity"]
+    assert f"--lab {lab.address}" in line
 
 
 def test_files_of_the_client_are_sent_once(lab: Lab, project: Project) -> None:
