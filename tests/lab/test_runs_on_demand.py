@@ -16,38 +16,54 @@ from pydantic import JsonValue
 from tests.cli.project import Project, generic, observe, one_test
 from tests.lab.labs import BEGINNING_S, Lab, Process, measuring_children, open_lab, start
 from tests.processes import wait_until
-from tests.server.process import ServerProcess, create_token, run_server
+from tests.server.process import ServerProcess, bearer, create_token, run_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("lab")]
 pytest.importorskip("distributed")
 pytest.importorskip("fastapi")
 
+LIVES = 6
+"""How many dispatchers there are, one after the other, of which all but the last are killed."""
+
 
 @contextlib.contextmanager
-def dispatch(lab: Lab, server: ServerProcess, specifications: Path, name: str = "dispatcher") -> Iterator[Process]:
+def dispatch(
+    lab: Lab,
+    server: ServerProcess,
+    specifications: Path,
+    name: str = "dispatcher",
+    *,
+    token: str = "",
+) -> Iterator[Process]:
     """Let a lab take the requests of a server."""
     words = ("lab", "dispatch", lab.address, "--requests-from", server.url, "--specifications", str(specifications))
     cache = ("--cache-dir", str(lab.folder / "dispatching"))
-    process = start(lab.folder, name, *words, "--lease", "6", *cache)
+    with pytest.MonkeyPatch.context() as patch:
+        if token:
+            patch.setenv("HARNESS_REMOTE_TOKEN", token)
+        process = start(lab.folder, name, *words, "--lease", "6", *cache)
     try:
         process.wait_for("takes requests from")
-        wait_until(lambda: bool(server.get("/api/v1/offers").json()["device_classes"]), BEGINNING_S)
+        headers = bearer(token) if token else {}
+        wait_until(lambda: bool(server.get("/api/v1/offers", headers=headers).json()["device_classes"]), BEGINNING_S)
         yield process
     finally:
         process.stop()
 
 
-def ask(server: ServerProcess, specification: str, benchmark: str = "", key: str = "") -> dict[str, Any]:
+def ask(
+    server: ServerProcess, specification: str, benchmark: str = "", key: str = "", headers: dict[str, str] | None = None
+) -> dict[str, Any]:
     document: dict[str, JsonValue] = {"specification": specification, "benchmark": benchmark, "device_class": "green"}
-    answer = server.post("/api/v1/requests", json={**document, "key": key})
+    answer = server.post("/api/v1/requests", json={**document, "key": key}, headers=headers)
     assert answer.status_code in {200, 201}, answer.text
     found: dict[str, Any] = answer.json()
     return found
 
 
-def wait_for_end(server: ServerProcess, identity: str) -> dict[str, Any]:
+def wait_for_end(server: ServerProcess, identity: str, headers: dict[str, str] | None = None) -> dict[str, Any]:
     def show() -> dict[str, Any]:
-        found: dict[str, Any] = server.get(f"/api/v1/requests/{identity}").json()
+        found: dict[str, Any] = server.get(f"/api/v1/requests/{identity}", headers=headers).json()
         return found
 
     wait_until(lambda: show()["state"] not in {"queued", "running"}, BEGINNING_S)
@@ -216,3 +232,38 @@ def test_a_token_without_the_scope_is_told_at_once(project: Project, specificati
         assert done.code == 3
         assert "harness token create lab --scope lab,read,write" in done.stderr
         assert token not in done.stderr
+
+
+def test_whatever_is_killed_every_request_is_done_once(project: Project) -> None:
+    """Dispatchers and servers are killed one after the other while three persons ask."""
+    project.write("offered/brief.json", generic(one_test("s", *slow(project, seconds=1.0))))
+    folder, offered = project.folder / "server", project.folder / "offered"
+    tokens = {name: bearer(create_token(folder, name, "--scope", "read,request")) for name in ("anna", "bert", "carl")}
+    token = create_token(folder, "lab", "--scope", "lab,read,write")
+    port = "0"
+    with open_lab(project.folder) as lab, lab.host("green"):
+        for life in range(LIVES):
+            with contextlib.ExitStack() as stack:
+                server = stack.enter_context(run_server(folder, "--port", port))
+                port = server.url.rpartition(":")[2]
+                dispatcher = stack.enter_context(dispatch(lab, server, offered, f"dispatcher-{life}", token=token))
+                if not life:
+                    asked = [
+                        ask(server, "brief", key=str(number), headers=headers)["id"]
+                        for headers in tokens.values()
+                        for number in range(3)
+                    ]
+                if life == LIVES - 1:
+                    ended = [wait_for_end(server, identity, headers=tokens["anna"]) for identity in asked]
+                    break
+                time.sleep(2 + life / 2)
+                if life % 2:
+                    server.process.kill()
+                dispatcher.kill()
+        assert [each["state"] for each in ended] == ["done"] * len(asked)
+        uids = [uid for each in ended for uid in each["results"]]
+        assert len(set(uids)) == len(asked)
+        with run_server(folder, "--port", port) as server:
+            assert count_results(server) == len(asked)
+            results = [server.get(f"/api/v1/results/{uid}", headers=tokens["anna"]).json() for uid in uids]
+        assert [result["meta"]["user"] for result in results] == [each["person"] for each in ended]
