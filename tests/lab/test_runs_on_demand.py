@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
+from harness.testing.phones import start_phones
 from tests.cli.project import Project, generic, observe, one_test
 from tests.lab.labs import BEGINNING_S, Lab, Process, measuring_children, open_lab, start
 from tests.processes import wait_until
@@ -22,6 +23,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("lab")]
 pytest.importorskip("distributed")
 pytest.importorskip("fastapi")
 
+SLEEPING = (
+    """sh -c 'sleep 8; echo PyTorchObserver \\{\\"type\\": \\"NET\\", \\"metric\\": \\"latency\\", """
+    """\\"unit\\": \\"ms\\", \\"value\\": 5\\}'"""
+)
 LIVES = 6
 """How many dispatchers there are, one after the other, of which all but the last are killed."""
 
@@ -52,10 +57,18 @@ def dispatch(
 
 
 def ask(
-    server: ServerProcess, specification: str, benchmark: str = "", key: str = "", headers: dict[str, str] | None = None
+    server: ServerProcess,
+    specification: str,
+    benchmark: str = "",
+    key: str = "",
+    *,
+    headers: dict[str, str] | None = None,
+    device_class: str = "green",
 ) -> dict[str, Any]:
-    document: dict[str, JsonValue] = {"specification": specification, "benchmark": benchmark, "device_class": "green"}
-    answer = server.post("/api/v1/requests", json={**document, "key": key}, headers=headers)
+    document: dict[str, JsonValue] = {"specification": specification, "benchmark": benchmark}
+    answer = server.post(
+        "/api/v1/requests", json={**document, "device_class": device_class, "key": key}, headers=headers
+    )
     assert answer.status_code in {200, 201}, answer.text
     found: dict[str, Any] = answer.json()
     return found
@@ -267,3 +280,38 @@ def test_whatever_is_killed_every_request_is_done_once(project: Project) -> None
             assert count_results(server) == len(asked)
             results = [server.get(f"/api/v1/results/{uid}", headers=tokens["anna"]).json() for uid in uids]
         assert [result["meta"]["user"] for result in results] == [each["person"] for each in ended]
+
+
+def test_a_class_measures_as_many_requests_at_once_as_it_has_devices(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of three requests two are measured on two stand-in phones, and a third one of this machine beside them."""
+    project.write("offered/phone.json", generic(one_test("s", SLEEPING)))
+    project.write("offered/quick.json", generic(one_test("a", observe(5, 6))))
+    with (
+        run_server(project.folder / "server") as server,
+        start_phones(2) as phones,
+        open_lab(project.folder) as lab,
+        lab.host("green"),
+        monkeypatch.context() as changed,
+    ):
+        changed.setenv("HARNESS_ADB_SERVER", str(phones.server))
+        changed.setenv("ANDROID_ADB_SERVER_PORT", str(phones.port))
+        words = ("--platforms", "android", "--as-class", "phone", "--cache-dir", str(lab.folder / "phones"))
+        host = start(lab.folder, "phones", "lab", "join", lab.address, *words)
+        try:
+            host.wait_for("joined as phone", count=2)
+            with dispatch(lab, server, project.folder / "offered"):
+                wait_until(lambda: len(server.get("/api/v1/offers").json()["device_classes"]) == 2, BEGINNING_S)
+                asked = [ask(server, "phone", device_class="phone")["id"] for _ in range(3)]
+                here = ask(server, "quick")["id"]
+                ended = [wait_for_end(server, identity) for identity in (*asked, here)]
+        finally:
+            host.stop()
+        assert [each["state"] for each in ended] == ["done"] * 4
+        first, second, third, other = sorted(ended[:3], key=lambda each: each["started"]) + ended[3:]
+        assert second["started"] < first["finished"], "two at once"
+        assert third["started"] >= min(first["finished"], second["finished"]), "and no third one"
+        assert other["started"] < max(first["finished"], second["finished"]), "another class does not wait"
+        results = [server.get(f"/api/v1/results/{each['results'][0]}").json() for each in ended]
+        assert len({result["device"]["identity"] for result in results}) == 3
