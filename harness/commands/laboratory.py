@@ -26,7 +26,7 @@ else:  # cyclopts reads it from the signatures below: with a field for each opti
 _NO_LAB_FLAGS = LabFlags()
 _OF_ACTION = {
     "serve": frozenset({"host", "port"}),
-    "join": frozenset({"platforms", "devices", "as_class"}),
+    "join": frozenset({"platforms", "devices", "as_class", "check_every"}),
     "status": frozenset({"json"}),
     "dispatch": frozenset({"requests_from", "specifications", "lease"}),
     "certificate": frozenset(),
@@ -43,6 +43,7 @@ _NO_ADDRESS = {
 """What is wrong with the address of an action, and the remedy."""
 _LEAST_LEASE_S = 3.0
 _LONGEST_LEASE_S = 3600.0
+_LONGEST_CHECK_H = 24.0 * 30
 
 
 def lab(
@@ -55,6 +56,7 @@ def lab(
     platforms: Annotated[Words, Parameter(metavar="NAME...", negative="")] = None,
     devices: Annotated[Words, Parameter(metavar="DEVICE...", negative="")] = None,
     as_class: Annotated[str | None, Parameter(metavar="CLASS", show_default=False)] = None,
+    check_every: Annotated[float | None, Parameter(metavar="HOURS", show_default=False)] = None,
     requests_from: Annotated[str | None, Parameter(metavar="URL", show_default=False)] = None,
     specifications: Annotated[Words, Parameter(metavar="FILE...", negative="")] = None,
     lease: Annotated[float | None, Parameter(metavar="SECONDS", show_default=False)] = None,
@@ -74,6 +76,8 @@ def lab(
         platforms: Of `join`: platforms whose devices join (default: android ios). `host` is this machine itself.
         devices: Of `join`: the only devices to join, by name or identity.
         as_class: Of `join`: class of these devices (default: the product or processor of each).
+        check_every: Of `join`: check the health of each device so often, and take it out of the pool where it is bad
+            (default: no checks).
         requests_from: Of `dispatch`: server of results that persons ask, and that gets the results.
         specifications: Of `dispatch`: what persons may ask for: files, folders of files, or names of built-in ones.
         lease: Of `dispatch`: seconds after which another one takes what this one measured when it ended (default: 60).
@@ -87,6 +91,7 @@ def lab(
         "platforms": platforms,
         "devices": devices,
         "as_class": as_class,
+        "check_every": check_every,
         "json": json,
         "requests_from": requests_from,
         "specifications": specifications,
@@ -125,8 +130,13 @@ def lab(
     if action == "join":
         from harness.lab.hosts import Host
 
+        if check_every is not None and not 0 < check_every <= _LONGEST_CHECK_H:
+            raise UsageError(
+                f"--check-every {check_every:g}: must be more than 0 and at most {_LONGEST_CHECK_H:g} hours"
+            )
+        every_s = None if check_every is None else check_every * 3600
         names, only = platforms or ("android", "ios"), devices or ()
-        return Host(address or "", names, only, as_class or "", settings, security, say).join()
+        return Host(address or "", names, only, as_class or "", settings, security, say, every_s).join()
     from harness.lab.engine import connect
     from harness.lab.status import show_status
 

@@ -8,6 +8,7 @@ certificates    an authority of our own, and the certificates of hosts
 tasks           functions that run in the process of a device
 scheduler       `harness lab serve`
 hosts           `harness lab join`: a process for each device of a host
+health          checks of a device, judged by its own earlier ones
 engine          the seam: devices, files, submit, cancel, progress
 targets         devices that a command measures on
 submitting      jobs of one command, from their submission to their answers

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import pickle
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,9 +22,10 @@ from harness.lab.configuration import (
     require_packages,
     scheduler_address,
 )
-from harness.lab.jobs import class_of, class_resource, device_resource, slug
+from harness.lab.health import DeviceHealth, health_file, judge, read_health, reference_job, write_health
+from harness.lab.jobs import JobReport, class_of, class_resource, device_resource, slug
 from harness.lab.scheduler import stop_event
-from harness.lab.tasks import VARIABLE, ServedDevice
+from harness.lab.tasks import VARIABLE, ServedDevice, check_health
 
 if TYPE_CHECKING:
     from distributed import Nanny, Security
@@ -34,6 +36,8 @@ _RESCAN_S: Final = 60.0
 """How often to look for devices that were connected since."""
 _RETURN_S: Final = 15.0
 """The same while a device that had joined is away: adb lists a phone for some seconds after it was unplugged."""
+_LEAST_S: Final = 900.0
+"""Least time between two checks of a device by one process."""
 _LOOK_S: Final = 1.0
 """How soon it is noticed that the process of a device ended; until then it may measure for nobody."""
 
@@ -50,6 +54,7 @@ class Host:
         settings: Settings of this host.
         security: Certificates; None for none.
         say: Shows a line to whoever started it.
+        check_every_s: Seconds between checks of the health of each device; None for no checks.
     """
 
     address: str
@@ -59,9 +64,15 @@ class Host:
     settings: Settings
     security: Security | None
     say: Callable[[str], None]
+    check_every_s: float | None = None
     _nannies: dict[str, Nanny] = field(default_factory=dict)
     _joined: dict[str, str] = field(default_factory=dict)
     """Names of devices by their identities."""
+    _devices: dict[str, Device] = field(default_factory=dict)
+    _checking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    """Checks that run, by identities."""
+    _checked_at: dict[str, float] = field(default_factory=dict)
+    """When checks of this process ended, by the clock of the event loop, which nobody sets."""
 
     def join(self) -> ExitCode:
         """Serve devices until a signal ends it.
@@ -83,6 +94,9 @@ class Host:
         while not stop.is_set():
             await _unless(stop, self._start_missing())
             await self._wait(stop)
+        for check in self._checking.values():
+            check.cancel()
+        await asyncio.gather(*self._checking.values(), return_exceptions=True)
         await asyncio.gather(*(nanny.close() for nanny in self._nannies.values()), return_exceptions=True)
         return ExitCode.OK
 
@@ -95,6 +109,7 @@ class Host:
                 await asyncio.wait_for(stop.wait(), _LOOK_S)
             if await self._close_ended():
                 began = now()
+            self._begin_checks()
 
     async def _close_ended(self) -> bool:
         """End what processes left running that ended or have left the lab, and return whether there were any."""
@@ -124,8 +139,11 @@ class Host:
             device_class=self._class_of(device),
             cache_dir=self.settings.cache_dir.absolute(),
             settings=pickle.dumps(self.settings),
+            is_checked=self.check_every_s is not None,
         )
         resources = {class_resource(served.device_class): 1, device_resource(device.identity): 1}
+        if self.check_every_s is not None and not self._read_health(device).is_good:
+            resources = {}  # no job reaches it
         nanny = Nanny(
             scheduler_address(self.address, encrypted=self.security is not None),
             nthreads=1,
@@ -150,7 +168,60 @@ class Host:
             return
         self._nannies[device.identity] = nanny
         self._joined[device.identity] = device.name
-        self.say(f"{device.name} joined as {served.device_class}")
+        self._devices[device.identity] = device
+        self.say(f"{device.name} joined as {served.device_class}" + ("" if resources else ", out of the pool"))
+
+    def _begin_checks(self) -> None:
+        """Begin the checks that are due, and forget those that ended."""
+        self._checking = {identity: check for identity, check in self._checking.items() if not check.done()}
+        for identity, nanny in self._nannies.items():
+            if self.check_every_s is not None and identity not in self._checking and self._is_due(identity):
+                check = self._check(self._devices[identity], nanny)
+                self._checking[identity] = asyncio.create_task(check)
+
+    def _is_due(self, identity: str) -> bool:
+        """Return whether to check a device, by the clock of the day, and never in a loop, wherever that jumps to."""
+        every_s = self.check_every_s or 0.0
+        last = self._checked_at.get(identity)
+        if last is not None and asyncio.get_running_loop().time() - last < min(every_s, _LEAST_S):
+            return False
+        return self._read_health(self._devices[identity]).is_due(time.time(), every_s)
+
+    def _read_health(self, device: Device) -> DeviceHealth:
+        health, problem = read_health(health_file(self.settings.cache_dir, device))
+        if problem:
+            self.say(f"! {device.name}: {problem}")
+        return health
+
+    async def _check(self, device: Device, nanny: Nanny) -> None:
+        """Check a device in its process, and let it into the pool or take it out of that."""
+        from distributed.protocol.pickle import dumps  # noqa: PLC0415 - an extra
+
+        before = self._read_health(device)
+        self.say(f"{device.name}: its health is checked")
+        try:
+            job = await asyncio.to_thread(reference_job, self.settings)
+            process = nanny.rpc(nanny.worker_address)
+            answer = await process.run(function=dumps(check_health), args=dumps((job.model_dump_json(),)))
+            report = JobReport.model_validate_json(str(answer.get("result"))).report
+            if report is None:
+                self._checked_at[device.identity] = asyncio.get_running_loop().time()
+                self.say(f"! {device.name} is not there: it was not checked")
+                return
+            health = before.with_check(judge(report.result, before, time.time()))
+            write_health(health_file(self.settings.cache_dir, device), health)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001 - its process ended, or the disk is full: it stays as it was
+            self._checked_at[device.identity] = asyncio.get_running_loop().time()
+            self.say(f"! {device.name} could not be checked: {type(error).__name__}: {error}")
+            return
+        self._checked_at[device.identity] = asyncio.get_running_loop().time()
+        self.say(f"{device.name}: " + (f"out of the pool: {health.reason}" if health.reason else "healthy"))
+        if health.is_good is not before.is_good and nanny in self._nannies.values():
+            del self._nannies[device.identity]
+            await nanny.close()  # its jobs that wait go to others
+            await self._start(device)
 
     def _find_devices(self) -> Sequence[Device]:
         devices: list[Device] = []

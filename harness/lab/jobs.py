@@ -63,6 +63,7 @@ class Place(Value):
         host: Name of its host.
         address: Address of its process.
         versions: Versions of its process.
+        health: Why no job reaches it, or that its health is checked; empty while it is in the pool.
     """
 
     device: Device
@@ -70,6 +71,7 @@ class Place(Value):
     host: str
     address: str = ""
     versions: Versions
+    health: str = ""
 
 
 class LabFile(Value):

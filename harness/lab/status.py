@@ -30,6 +30,7 @@ class LabDevice(Value):
         platform: Its platform.
         host: Name of its host.
         doing: Title of the benchmark that it measures; empty while it is idle.
+        health: Why no job reaches it, or that its health is checked; empty while it is in the pool.
     """
 
     name: str
@@ -38,6 +39,7 @@ class LabDevice(Value):
     platform: str
     host: str
     doing: str = ""
+    health: str = ""
 
 
 class LabStatus(Document):
@@ -62,7 +64,7 @@ def show_status(engine: Engine, console: Console, *, as_json: bool) -> ExitCode:
         print_output(plain_text("the lab has no device; `harness lab join ADDRESS` brings those of a host"), console)
     else:
         rows = [
-            (device.name, device.device_class, device.platform, device.host, device.doing or "idle")
+            (device.name, device.device_class, device.platform, device.host, device.health or device.doing or "idle")
             for device in status.devices
         ]
         print_output(draw_rows(("device", "class", "platform", "host", "doing"), rows), console)
@@ -82,6 +84,7 @@ def _read(places: Sequence[Place], tasks: Sequence[tuple[str, str, str]]) -> Lab
             platform=place.device.platform,
             host=place.host,
             doing=doing.get(place.address, ""),
+            health=place.health,
         )
         for place in places
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import hashlib
@@ -31,6 +32,7 @@ from harness.flows.measure.jobs import report_failure
 from harness.flows.measure.metering import NO_METERS
 from harness.flows.measure.named_parts import load_frameworks
 from harness.flows.measure.plan import Failure, Plan, assign
+from harness.lab.health import health_file, peek_health
 from harness.lab.jobs import FILES, ChosenSettings, Job, JobReport, Place, own_versions
 from harness.lab.pairs import measure_pairs
 from harness.lab.sharing import use_host
@@ -44,6 +46,8 @@ TOPIC: Final = "harness"
 _RETURN_S: Final = 10.0
 """How long a job waits for a device that went away: another one of its class can do it."""
 _one_at_a_time: Final = threading.Lock()
+_checking: Final = threading.Event()
+"""Set while the health of the device is checked."""
 
 
 def _to_text(pickled: bytes) -> str:
@@ -62,12 +66,14 @@ class ServedDevice(Value):
         device_class: Its class.
         cache_dir: Cache of its host.
         settings: Settings of its host, pickled: options of plug-ins, such as where the server of adb is.
+        is_checked: Whether its health is checked.
     """
 
     device: Device
     device_class: str
     cache_dir: Path
     settings: Annotated[bytes, PlainSerializer(_to_text), BeforeValidator(_to_bytes)]
+    is_checked: bool = False
 
 
 def describe_place(dask_worker: Worker | None = None) -> str:
@@ -80,7 +86,15 @@ def describe_place(dask_worker: Worker | None = None) -> str:
         host=socket.gethostname(),
         address=address,
         versions=own_versions(),
+        health=_describe_health(served),
     ).model_dump_json()
+
+
+def _describe_health(served: ServedDevice) -> str:
+    if _checking.is_set():
+        return "checking"
+    reason = peek_health(health_file(served.cache_dir, served.device)).reason if served.is_checked else ""
+    return f"out of the pool: {reason}" if reason else ""
 
 
 def missing_files(digests: tuple[str, ...]) -> tuple[str, ...]:
@@ -108,6 +122,13 @@ def store_file(sha256: str, content: bytes) -> str:
 
 def run_job(text: str) -> str:
     """Measure a job on the device of this process, and return the `JobReport`."""
+    from distributed import get_worker  # noqa: PLC0415 - an extra
+
+    return _run_job(text, get_worker())
+
+
+def _run_job(text: str, worker: Worker | None) -> str:
+    address = str(worker.address) if worker is not None else ""
     job, served = Job.model_validate_json(text), _served()
     with _one_at_a_time:
         missing = missing_files(tuple(file.sha256 for file in job.files.values()))
@@ -120,11 +141,20 @@ def run_job(text: str) -> str:
                 device = _find(platform, served.device)
                 host.enter_context(use_host(served.cache_dir, alone=is_local(platform)))
             except HarnessError as error:
-                return JobReport(absent=error.message, address=_own_address()).model_dump_json()
-            reports = _do(job, platform, device, settings)
+                return JobReport(absent=error.message, address=address).model_dump_json()
+            reports = _do(job, platform, device, settings, _LabProgress(job, device, worker))
     report, *further = (each.model_copy(update={"place": None}) for each in reports)
     report = report.model_copy(update={"result": report.result.model_copy(update={"uid": job.uid})})
-    return JobReport(report=report, further=tuple(further), address=_own_address()).model_dump_json()
+    return JobReport(report=report, further=tuple(further), address=address).model_dump_json()
+
+
+async def check_health(text: str, dask_worker: Worker | None = None) -> str:
+    """Do the job of a check, after that which is measured now, and return the `JobReport`."""
+    _checking.set()
+    try:
+        return await asyncio.to_thread(_run_job, text, dask_worker)
+    finally:
+        _checking.clear()
 
 
 def list_tasks(dask_scheduler: Scheduler | None = None) -> list[tuple[str, str, str]]:
@@ -152,12 +182,10 @@ class _Collector:
 
 
 class _LabProgress:
-    """Progress that is sent to the client of a job. Made in the thread of the job; any thread may use it."""
+    """Progress that is sent to the client of a job. Any thread may use it."""
 
-    def __init__(self, job: Job, device: Device) -> None:
-        from distributed import get_worker  # noqa: PLC0415 - an extra
-
-        self._worker = get_worker()
+    def __init__(self, job: Job, device: Device, worker: Worker | None) -> None:
+        self._worker = worker
         self._job = job
         self._device = device
 
@@ -179,7 +207,8 @@ class _LabProgress:
 
     def _send(self, kind: str, text: str) -> None:
         message = {"job": self._job.id, "device": self._device.name, "kind": kind, "text": text}
-        self._worker.log_event(TOPIC, message)
+        if self._worker is not None:
+            self._worker.log_event(TOPIC, message)
 
 
 class _SilentBoard:
@@ -195,20 +224,13 @@ class _SilentTask:
         """Show nothing: a lab has the beginning of a task, and its end."""
 
 
-def _own_address() -> str:
-    from distributed import get_worker  # noqa: PLC0415 - an extra
-
-    return str(get_worker().address)
-
-
-def _do(job: Job, platform: Platform, device: Device, settings: Settings) -> Sequence[Report]:
+def _do(job: Job, platform: Platform, device: Device, settings: Settings, progress: _LabProgress) -> Sequence[Report]:
     """Do a job by the flow of `harness run` or `harness compare`; whatever goes wrong is a failed result."""
     benchmark, collector = _with_files(job, settings.cache_dir), _Collector()
     difference = own_versions().explain_difference(job.versions)
     if difference:
         failure = Failure(Outcome.FAILED, f"the client has {difference}", "install the same everywhere")
         return [report_failure(benchmark, device, failure, settings)]
-    progress = _LabProgress(job, device)
     try:
         plan = Plan(
             platform, assign([benchmark], [device], platform, NO_METERS), load_frameworks([benchmark], settings)

@@ -1,0 +1,99 @@
+"""Health of a device: what is a drift, when a check is due, and what happens to a damaged file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.config.settings import Settings
+from harness.lab.health import (
+    RETRY_S,
+    DeviceHealth,
+    HealthCheck,
+    explain_drift,
+    read_health,
+    reference_job,
+    write_health,
+)
+
+pytest.importorskip("distributed")
+
+DAY_S = 86400.0
+NOW = 1e9
+
+
+def check(
+    figure: float, *, reason: str = "", subject: str = "a", spread: float = 0.01, time: float = NOW
+) -> HealthCheck:
+    return HealthCheck(time=time, subject=subject, figure=figure, spread=spread, reason=reason)
+
+
+@pytest.mark.parametrize(
+    ("figure", "earlier", "drifts"),
+    [
+        (104, 5 * [check(100)], False),
+        (107, 5 * [check(100)], True),
+        (93, 5 * [check(100)], True),
+        (107, 4 * [check(100)], False),  # too few to know how it scatters
+        (130, 4 * [check(100)], True),
+        (107, [check(90), check(95), check(100), check(105), check(110)], False),  # its own figures scatter by more
+        (190, [check(70), check(80), check(100), check(120), check(140)], True),
+        (200, [check(100, subject="another version")], False),
+        (200, [check(100), check(200, reason="drift"), check(200, reason="drift")], True),  # the bad ones do not count
+        (200, [], False),
+    ],
+)
+def test_a_drift_is_more_than_a_device_scatters(figure: float, earlier: list[HealthCheck], drifts: bool) -> None:
+    assert bool(explain_drift(check(figure), earlier, launches=30)) is drifts
+
+
+def test_a_noisy_check_needs_a_larger_change() -> None:
+    assert not explain_drift(check(110, spread=0.2), 5 * [check(100)], launches=30)
+    assert explain_drift(check(110, spread=0.01), 5 * [check(100)], launches=30)
+
+
+def test_a_check_is_due_each_day_and_sooner_after_a_bad_one() -> None:
+    assert DeviceHealth().is_due(NOW, DAY_S)
+    good, bad = (DeviceHealth(checks=(check(1, reason=reason),)) for reason in ("", "hot"))
+    assert not good.is_due(NOW + DAY_S - 1, DAY_S)
+    assert good.is_due(NOW + DAY_S, DAY_S)
+    assert not bad.is_due(NOW + RETRY_S - 1, DAY_S)
+    assert bad.is_due(NOW + RETRY_S, DAY_S)
+
+
+def test_a_check_of_the_future_is_made_again_once() -> None:
+    """The clock was wrong, or jumped back."""
+    health = DeviceHealth(checks=(check(1, time=NOW + 100 * DAY_S),))
+    assert health.is_due(NOW, DAY_S)
+    assert not health.with_check(check(1, time=NOW)).is_due(NOW + 1, DAY_S)
+
+
+def test_a_damaged_file_is_said_and_set_aside(tmp_path: Path) -> None:
+    file = tmp_path / "phone.json"
+    assert read_health(file) == (DeviceHealth(), "")
+    health = DeviceHealth(checks=(check(1),))
+    write_health(file, health)
+    assert read_health(file) == (health, "")
+    file.write_text(file.read_text()[:20])
+    read, problem = read_health(file)
+    assert read == DeviceHealth()
+    assert "is damaged" in problem
+    assert not file.exists()
+    assert file.with_suffix(".damaged").exists()
+    assert read_health(file) == (DeviceHealth(), "")
+
+
+def test_history_is_bounded() -> None:
+    health = DeviceHealth()
+    for number in range(100):
+        health = health.with_check(check(number + 1))
+    assert len(health.checks) == 60
+    assert health.checks[-1].figure == 100
+
+
+def test_the_reference_needs_no_file() -> None:
+    job = reference_job(Settings())
+    assert not job.files
+    assert job.pairs is not None
+    assert job.pairs.control is None
