@@ -89,6 +89,11 @@ class DeviceHealth(Value):
         """Why the device gets no jobs; empty where it gets some."""
         return self.checks[-1].reason if self.checks else "not checked yet"
 
+    @property
+    def last_good(self) -> float | None:
+        """When the last good check ended, Unix seconds; None where there was none."""
+        return next((check.time for check in reversed(self.checks) if not check.reason), None)
+
     def is_due(self, now: float, every_s: float) -> bool:
         """Return whether to check the device now.
 

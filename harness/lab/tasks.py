@@ -97,6 +97,12 @@ def _describe_health(served: ServedDevice) -> str:
     return f"out of the pool: {reason}" if reason else ""
 
 
+def _mark_health(served: ServedDevice) -> dict[str, float]:
+    """Return what results say of the last good check, by which those are found that a later bad one puts in doubt."""
+    checked = peek_health(health_file(served.cache_dir, served.device)).last_good if served.is_checked else None
+    return {} if checked is None else {"last_good_check": checked}
+
+
 def missing_files(digests: tuple[str, ...]) -> tuple[str, ...]:
     """Return which files this host does not have."""
     folder = _served().cache_dir / FILES
@@ -144,7 +150,8 @@ def _run_job(text: str, worker: Worker | None) -> str:
                 return JobReport(absent=error.message, address=address).model_dump_json()
             reports = _do(job, platform, device, settings, _LabProgress(job, device, worker))
     report, *further = (each.model_copy(update={"place": None}) for each in reports)
-    report = report.model_copy(update={"result": report.result.model_copy(update={"uid": job.uid})})
+    meta = {**report.result.meta, **_mark_health(served)}
+    report = report.model_copy(update={"result": report.result.model_copy(update={"uid": job.uid, "meta": meta})})
     return JobReport(report=report, further=tuple(further), address=address).model_dump_json()
 
 

@@ -92,6 +92,12 @@ def test_history_is_bounded() -> None:
     assert health.checks[-1].figure == 100
 
 
+def test_results_in_doubt_are_those_since_the_last_good_check() -> None:
+    good, bad = check(1, time=NOW), check(1, time=NOW + 5, reason="hot")
+    assert DeviceHealth(checks=(good, bad, bad)).last_good == NOW
+    assert DeviceHealth(checks=(bad,)).last_good is None
+
+
 def test_the_reference_needs_no_file() -> None:
     job = reference_job(Settings())
     assert not job.files

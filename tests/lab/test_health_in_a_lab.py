@@ -39,6 +39,7 @@ def test_a_hot_phone_gets_no_jobs_until_it_has_cooled(project: Project, monkeypa
             assert "" in reasons.values()
             done = project.harness(spec, "--lab", lab.address)
             assert done.code == 0, done.stderr
+            assert all(result["meta"]["last_good_check"] <= result["started"] for result in done.read())
             assert [reasons[result["device"]["identity"]] for result in done.read()] == [""] * 4
         finally:
             host.stop()
