@@ -25,7 +25,7 @@ def find_version(distribution: str) -> str | None:
 
 def find_entry_points(group: str) -> tuple[EntryPoint, ...]:
     """Return every installed entry point of a group."""
-    return tuple(_read_entry_points(_search_path()).select(group=group))
+    return _select_entry_points(group, _search_path())
 
 
 def _search_path() -> _SearchPath:
@@ -46,6 +46,12 @@ def _read_version(distribution: str, _path: _SearchPath) -> str | None:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return None
+
+
+@functools.lru_cache(maxsize=256)
+def _select_entry_points(group: str, path: _SearchPath) -> tuple[EntryPoint, ...]:
+    """Select those of a group, once: each selection looks at all of them."""
+    return tuple(_read_entry_points(path).select(group=group))
 
 
 @functools.lru_cache(maxsize=4)

@@ -1,0 +1,1 @@
+"""A lab of many hosts with faults, beside plain Dask: see `tests.benchmarks.lab.rig`."""
