@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
-from harness.core.errors import DeviceLost, EnvironmentProblem
+from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
 from harness.core.protocols import Display
 from harness.core.result import Outcome, Result
 from harness.flows.measure.plan import Failure
@@ -106,6 +107,8 @@ class Submitter:
         self._jobs = jobs
         self._files = files
         self._check = check
+        self._waiting: deque[Submission] = deque()
+        """Jobs that are still to be submitted: none of them is forgotten where the lab goes away meanwhile."""
         self._pending: dict[LabTask, Target] = {}
         self._ids: set[str] = set()
         self._targets: Mapping[str, Target] = {}
@@ -124,20 +127,20 @@ class Submitter:
             try:
                 with connect(self._settings.lab or "", load_security(self._settings.lab_certificates)) as engine:
                     self._engine = engine
-                    if lost is None:
-                        self._begin()
-                    else:
+                    if self._targets:
                         self._submit_again()
+                    else:
+                        self._begin()
                     lost = None
                     self._wait_for_all()
             except LabLost as error:
-                losses = losses + 1 if len(self._pending) == left else 1
-                if not self._pending or losses > _MOST_SENT:
+                losses = losses + 1 if self._unanswered == left else 1
+                if losses > _MOST_SENT:
                     raise
-                left = len(self._pending)
+                left = self._unanswered
                 lost, lost_at, self._alone_since = error, time.monotonic(), {}
-                self._display.warn(f"! {error.message}: waiting for it with {len(self._pending)} jobs")
-            except EnvironmentProblem:
+                self._display.warn(f"! {error.message}: waiting for it{f' with {left} jobs' if left else ''}")
+            except (EnvironmentProblem, UsageError):  # hosts may not have joined again
                 if lost is None:
                     raise
                 if time.monotonic() - lost_at > self._settings.return_timeout:
@@ -147,20 +150,29 @@ class Submitter:
             self._check()
             pause(_AGAIN_S)
 
+    @property
+    def _unanswered(self) -> int:
+        """Number of jobs without an answer, whether they could be submitted or not."""
+        return len(self._pending) + len(self._waiting)
+
     def _begin(self) -> None:
         targets = choose_targets(self._engine.places(), self._settings.device_class, self._settings.devices)
         reject_other_versions(targets)
-        self._targets = {target.resource: target for target in targets}
         submissions = self._jobs.begin(targets)
+        self._targets = {target.resource: target for target in targets}
+        self._waiting.extend(submissions)
         for target in targets:
             self._send_files(target.places)
-        self._submit(submissions)
+        self._submit(())
         self._display.say(f"{len(submissions)} jobs for {', '.join(target.label for target in targets)}")
 
     def _submit(self, submissions: Sequence[Submission]) -> None:
-        for job, target in submissions:
+        self._waiting.extend(submissions)
+        while self._waiting:
+            job, target = self._waiting[0]
             self._ids.add(job.id)
             self._pending[self._engine.submit(job, target.resource)] = target
+            self._waiting.popleft()
 
     def _submit_again(self) -> None:
         """Submit the jobs that have no answer. Hosts that join later ask for files that they lack."""
@@ -168,6 +180,7 @@ class Submitter:
             self._engine.submit(task.job, task.resource, attempts=task.attempts): target
             for task, target in self._pending.items()
         }
+        self._submit(())
         self._display.say(f"the lab is back: {len(self._pending)} jobs were submitted again")
 
     def _wait_for_all(self) -> None:

@@ -9,11 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+from distributed import Client, Nanny, Scheduler, wait
+
+from harness.lab.configuration import configure, load_security
+from tests.benchmarks.lab.sleepers import Sleepers, write_diary
+
 
 def work(text: str) -> int:
     """Run a program on the device of this process."""
-    from tests.benchmarks.lab.sleepers import write_diary
-
     device = os.environ["RIG_DEVICE"]
     write_diary("begin", device)
     done = subprocess.run(("sh", "-c", text), capture_output=True, check=False)
@@ -22,18 +25,12 @@ def work(text: str) -> int:
 
 
 async def _serve(host: str, port: int, security: object) -> None:
-    from distributed import Scheduler
-
     async with Scheduler(host=host, port=port, security=security, dashboard=False) as scheduler:
         print("serving", flush=True)
         await scheduler.finished()
 
 
 async def _join(address: str, security: object) -> None:
-    from distributed import Nanny
-
-    from tests.benchmarks.lab.sleepers import Sleepers
-
     nannies = [
         Nanny(
             address,
@@ -53,8 +50,6 @@ async def _join(address: str, security: object) -> None:
 
 
 def _run(address: str, security: object, file: Path) -> int:
-    from distributed import Client, wait
-
     texts = json.loads(file.read_text())
     kinds = [f"class {number}" for number in range(int(os.environ["RIG_CLASSES"]))]
     with Client(address, security=security) as client:
@@ -65,8 +60,6 @@ def _run(address: str, security: object, file: Path) -> int:
 
 def main() -> None:
     action, host, port, keys, *rest = sys.argv[1:]
-    from harness.lab.configuration import configure, load_security
-
     configure(logged="error")
     security, address = load_security(Path(keys)), f"tls://{host}:{port}"
     if action == "serve":

@@ -1,12 +1,12 @@
 """Rig: a lab of many hosts, each in a network of its own, with faults, beside plain Dask on the same machine.
 
-    sudo python -m tests.benchmarks.lab.rig --hosts 20 --devices 5 --jobs 2000            # makespan, ours and plain Dask
-    sudo python -m tests.benchmarks.lab.rig --hosts 20 --devices 5 --jobs 2000 --faults   # counts, while things break
+    python -m tests.benchmarks.lab.rig --hosts 20 --devices 5 --jobs 2000            # makespan, ours and plain Dask
+    python -m tests.benchmarks.lab.rig --hosts 20 --devices 5 --jobs 2000 --faults   # counts, while things break
 
-A device is used while a program runs that holds a lock of the kernel with its name: a second program on the same device, or
-one that outlived its job, is a conflict that the program itself writes down. Results are counted where they are stored.
-The makespan is from the first begin of a program to the last end, and the bound is that of the classes: the longest job,
-or all jobs of a class divided by its devices. It needs root, `ip` and `flock` (util-linux).
+A device is used while a program runs that holds a lock of the kernel with its name: a second program on the same
+device, or one that outlived its job, is a conflict that the program itself writes down. Results are counted where they
+are stored. The makespan is from the first begin of a program to the last end, and the bound is that of the classes: the
+longest job, or all jobs of a class divided by its devices. It needs root, `ip` and `flock` (util-linux).
 """
 
 from __future__ import annotations
@@ -165,12 +165,14 @@ def prepare(rig: Rig, durations: Sequence[float]) -> Path:
 
 def script(rig: Rig, duration: float) -> str:
     """A program that uses its device for so long, or writes down that another one does."""
-    line = 'echo PyTorchObserver \\{\\"type\\": \\"NET\\", \\"metric\\": \\"latency\\", \\"unit\\": \\"s\\", \\"value\\": '
+    line = (
+        'echo PyTorchObserver \\{\\"type\\": \\"NET\\", \\"metric\\": \\"latency\\", \\"unit\\": \\"s\\", \\"value\\": '
+    )
     busy = rig.folder / "busy"
     return (
         f'flock -n -E 77 "{busy}/$RIG_DEVICE" sleep {duration:.3f}; code=$?; '
         f'if [ $code = 77 ]; then echo "$RIG_DEVICE" >> "{rig.folder}/conflicts"; exit 77; fi; '
-        f'[ $code = 0 ] || exit $code; {line}{duration:.3f}\\}}'
+        f"[ $code = 0 ] || exit $code; {line}{duration:.3f}\\}}"
     )
 
 
@@ -180,11 +182,6 @@ def wait_for(words: str, log: Path, count: int = 1) -> None:
         if time.monotonic() - began > _START_S:
             raise TimeoutError(f"{log.name} does not say {words!r} {count} times:\n{log.read_text()[-2000:]}")
         time.sleep(0.1)
-
-
-def keys(rig: Rig) -> Path:
-    (folder,) = (path.parent for path in (rig.folder / "keys").rglob("*.pem") if path.parent.name == "rig")
-    return folder
 
 
 def serve(rig: Rig, secrets: Path) -> None:
@@ -257,7 +254,7 @@ def makespan(rig: Rig) -> dict[str, Any]:
 
 
 def bound(rig: Rig, durations: Sequence[float]) -> float:
-    return max(max(max(durations), sum(durations) / size) for size in rig.class_sizes().values())
+    return max(max(*durations, sum(durations) / size) for size in rig.class_sizes().values())
 
 
 @dataclass
@@ -294,7 +291,7 @@ class Faults:
         rig.kill(name)
         self._later(self.chance.uniform(2, 10), lambda: join(rig, name, secrets))
 
-    def _process(self, rig: Rig, name: str, secrets: Path) -> None:  # noqa: ARG002
+    def _process(self, rig: Rig, name: str, secrets: Path) -> None:
         """Kill the process of a device alone: what it started is left to whoever cleans up."""
         with contextlib.suppress(psutil.NoSuchProcess):
             children = psutil.Process(rig.processes[name].pid).children(recursive=True)
@@ -302,7 +299,7 @@ class Faults:
             if measuring:
                 self.chance.choice(measuring).kill()
 
-    def _device(self, rig: Rig, name: str, secrets: Path) -> None:  # noqa: ARG002
+    def _device(self, rig: Rig, name: str, secrets: Path) -> None:
         """Kill a program that measures: its job fails, as that of a program that crashed."""
         with contextlib.suppress(psutil.NoSuchProcess):
             children = psutil.Process(rig.processes[name].pid).children(recursive=True)
@@ -310,16 +307,16 @@ class Faults:
             if sleeping:
                 self.chance.choice(sleeping).kill()
 
-    def _cable(self, rig: Rig, name: str, secrets: Path) -> None:  # noqa: ARG002
+    def _cable(self, rig: Rig, name: str, secrets: Path) -> None:
         link = f"{PREFIX}o{name.lstrip('h')}"
         ip("link", "set", link, "down")
         self._later(self.chance.uniform(2, 45), lambda: ip("link", "set", link, "up"))
 
-    def _scheduler(self, rig: Rig, name: str, secrets: Path) -> None:  # noqa: ARG002
+    def _scheduler(self, rig: Rig, name: str, secrets: Path) -> None:
         rig.kill("scheduler")
         self._later(self.chance.uniform(1, 5), lambda: serve(rig, secrets))
 
-    def _disk(self, rig: Rig, name: str, secrets: Path) -> None:  # noqa: ARG002
+    def _disk(self, rig: Rig, name: str, secrets: Path) -> None:
         """Fill the cache and the temporary folder of a host."""
         places = [rig.folder / "caches" / name, rig.folder / "tmp" / name]
         for place in places:

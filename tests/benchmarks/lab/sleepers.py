@@ -1,7 +1,7 @@
 """Platform of stand-in devices that run programs of this machine, many at a time, and write down when each was used.
 
-Its devices are those of one host: `RIG_HOST` is its name, `RIG_DEVICES` their number, `RIG_CLASSES` the number of classes,
-and `RIG_DIARY` the file that both ends of each program are written to.
+Its devices are those of one host: `RIG_HOST` is its name, `RIG_DEVICES` their number, `RIG_CLASSES` the number of
+classes, and `RIG_DIARY` the file that both ends of each program are written to.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Sleepers:
         ]
 
     @contextlib.contextmanager
-    def open(self, device: Device, progress: Progress) -> Iterator[SleeperSession]:  # noqa: ARG002 - a protocol
+    def open(self, device: Device, progress: Progress) -> Iterator[SleeperSession]:
         with tempfile.TemporaryDirectory(prefix="sleepers-") as folder:
             yield SleeperSession(device, Path(folder))
 
@@ -81,6 +81,6 @@ class SleeperSession:
         return DeviceState(time=time.time())
 
 
-def create(settings: Settings) -> Sleepers:  # noqa: ARG001 - a protocol
+def create(settings: Settings) -> Sleepers:
     """Return the platform (entry point)."""
     return Sleepers()
