@@ -189,7 +189,6 @@ class Submitter:
                 while self._pending:
                     for task in self._engine.finished(self._pending, _POLL_S):
                         self._receive(task)
-                        del self._pending[task]
                     self._check()
                     self._give_up_without_devices()
             except (LabLost, OSError):
@@ -210,6 +209,7 @@ class Submitter:
         target = self._pending[task]
         report = answer.report
         if report is not None and not self._is_for_another(report.result, task):
+            del self._pending[task]  # before anything else can be lost with the lab
             self._submit(self._jobs.accept(Submission(task.job, target), answer))
             return
         if report is not None or answer.absent:
@@ -222,6 +222,7 @@ class Submitter:
         if answer.missing:
             self._send_files([place for place in self._engine.places() if target.accepts(place)])
         self._pending[self._engine.submit(task.job, task.resource, attempts=task.attempts + 1)] = target
+        del self._pending[task]
 
     def _is_for_another(self, result: Result, task: LabTask) -> bool:
         """Return whether a job whose device was lost is done again: by another one of its class."""
@@ -233,7 +234,7 @@ class Submitter:
             self._display.warn(f"! {problem}")
 
     def _fail(self, task: LabTask, failure: Failure) -> None:
-        self._submit(self._jobs.fail(Submission(task.job, self._pending[task]), failure))
+        self._submit(self._jobs.fail(Submission(task.job, self._pending.pop(task)), failure))
 
     def _give_up_without_devices(self) -> None:
         """Fail the jobs whose devices have all been away for a while."""
@@ -263,7 +264,6 @@ class Submitter:
         self._engine.cancel(given_up)
         for task in given_up:
             self._fail(task, lost)
-            del self._pending[task]
 
     def _show(self, device: str, kind: str, text: str) -> None:
         if kind == "warn":

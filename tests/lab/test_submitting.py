@@ -1,0 +1,129 @@
+"""Jobs of a command whose lab goes away, with an engine of its own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from harness.config.settings import Settings
+from harness.core.device import Device
+from harness.flows.measure.plan import Failure
+from harness.lab import submitting
+from harness.lab.engine import LabLost, LabTask
+from harness.lab.jobs import ChosenSettings, Job, JobReport, LabFile, Place, own_versions
+from harness.lab.submitting import JobFiles, Submission, Submitter
+from harness.lab.targets import Target
+from harness.testing.frameworks.case import benchmark_of
+from harness.testing.progress import RecordedProgress
+from harness.testing.results import ok_result, report_of
+
+PLACE = Place(
+    device=Device(platform="android", identity="one", name="one"),
+    device_class="pixel",
+    host="h",
+    versions=own_versions(),
+)
+
+
+def job(number: int) -> Job:
+    chosen = ChosenSettings(
+        run_type="benchmark",
+        user=None,
+        user_identifier=None,
+        meta={},
+        regressed_types=(),
+        verbose=False,
+        debug=False,
+    )
+    return Job(id=str(number), benchmark=benchmark_of("generic"), settings=chosen, versions=own_versions())
+
+
+class _Done:
+    def done(self) -> bool:
+        return True
+
+
+@dataclass
+class FakeEngine:
+    """Engine that is lost after so many calls of one kind."""
+
+    lost_in: str = ""
+    after: int = 0
+    submitted: list[str] = field(default_factory=list)
+
+    def places(self) -> Sequence[Place]:
+        self._count("places")
+        return [PLACE]
+
+    def send_files(self, files: Mapping[Path, LabFile], places: Collection[Place]) -> Sequence[str]:
+        self._count("send_files")
+        return []
+
+    def submit(self, job: Job, resource: str, *, attempts: int = 1) -> LabTask:
+        self._count("submit")
+        self.submitted.append(job.id)
+        return LabTask(job, resource, cast("Any", _Done()), attempts)
+
+    def finished(self, pending: Collection[LabTask], timeout_s: float) -> Sequence[LabTask]:
+        return list(pending)
+
+    def result(self, task: LabTask) -> JobReport:
+        self._count("result")
+        return JobReport(report=report_of(ok_result(uid=task.job.id)))
+
+    @contextlib.contextmanager
+    def progress(self, jobs: Collection[str], show: Callable[[str, str, str], None]) -> Iterator[None]:
+        yield
+
+    def _count(self, call: str) -> None:
+        if call == self.lost_in:
+            self.after -= 1
+            if self.after < 0:
+                raise LabLost("the connection to the lab was lost")
+
+
+class Jobs:
+    """Three jobs, and a fourth when the first is done."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.accepted: list[str] = []
+
+    def begin(self, targets: Sequence[Target]) -> Sequence[Submission]:
+        self.begun += 1
+        self.target = targets[0]
+        return [Submission(job(number), self.target) for number in range(3)]
+
+    def accept(self, submission: Submission, answer: JobReport) -> Sequence[Submission]:
+        self.accepted.append(submission.job.id)
+        return [Submission(job(3), self.target)] if submission.job.id == "0" else []
+
+    def fail(self, submission: Submission, failure: Failure) -> Sequence[Submission]:
+        raise AssertionError(failure.reason)
+
+
+@pytest.mark.parametrize(
+    ("call", "after"),
+    [("places", 0), ("send_files", 0), ("submit", 0), ("submit", 2), ("submit", 3), ("result", 0), ("result", 3)],
+)
+def test_no_job_is_lost_or_done_twice_wherever_a_lab_goes_away(
+    call: str, after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engines = [FakeEngine(call, after), FakeEngine()]
+    progress, jobs = RecordedProgress(), Jobs()
+
+    @contextlib.contextmanager
+    def connect(*_: object) -> Iterator[FakeEngine]:
+        yield engines.pop(0)
+
+    monkeypatch.setattr(submitting, "connect", connect)
+    monkeypatch.setattr(submitting, "pause", lambda _: None)
+    Submitter(Settings(), progress, jobs, JobFiles()).run()
+    assert sorted(jobs.accepted) == ["0", "1", "2", "3"]
+    assert jobs.begun == 1
+    assert engines == []
