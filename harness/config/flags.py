@@ -332,7 +332,15 @@ _COMMAND_FLAGS: Final = frozenset(
         *("--json", "--keep-mib", "--model", "--output", "-o", "--path", "--prune", "--recipe", "--seed", "--state"),
         *("--unused-days", "--help", "-h", "--version", "-V", "--against", "--export", "--samples", "--section"),
         *("--rounds", "--tolerance"),
-        *("--as-class", "--certificates", "--lease", "--open-runs", "--requests-from", "--specifications"),
+        *(
+            "--as-class",
+            "--certificates",
+            "--check-every",
+            "--lease",
+            "--open-runs",
+            "--requests-from",
+            "--specifications",
+        ),
     }
 )
 """Flags of single commands."""
