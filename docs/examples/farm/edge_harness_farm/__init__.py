@@ -1,0 +1,1 @@
+"""Platform plug-in: phones of a device farm."""
