@@ -17,7 +17,8 @@ from harness.config.arguments import (
 )
 from tests.docs.pages import DOCS, ROOT
 
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md")), *sorted((DOCS / "examples").iterdir())]
+EXAMPLES = sorted(path for path in (DOCS / "examples").iterdir() if path.is_file())
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md")), *EXAMPLES]
 COMMANDS = {name for name in app if not name.startswith("-")}
 TARGETS = set(re.findall(r"^([a-z0-9]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
