@@ -23,7 +23,7 @@ from harness.watch.store.commits import CommitStatus
 from tests.docs.pages import DOCS, ROOT, codes, tables
 
 PAGE = "watching.md"
-EXAMPLES = sorted((DOCS / "examples").iterdir())
+EXAMPLES = sorted(path for path in (DOCS / "examples").iterdir() if path.is_file())
 TEXT = (DOCS / PAGE).read_text(encoding="utf-8")
 NIGHTLY = ROOT / "specifications" / "benchmarks" / "nightly.json"
 
