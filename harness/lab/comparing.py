@@ -137,7 +137,7 @@ class LabComparison:
         sides: The sides as a command names them, how to decide, and what to compare.
         resume: Whether to continue an interrupted comparison.
         with_outputs: Whether to compare the outputs of both sides too.
-        check: Called with each batch; a `HarnessError` that it raises ends the comparison, whose batches stay for
+        check: Called every few seconds; a `HarnessError` that it raises ends the comparison, whose batches stay for
             `resume`.
     """
 
@@ -170,7 +170,7 @@ def run_comparison(
     try:
         with display.board("comparing in the lab", HEADER) as board:
             comparing.board = board
-            Submitter(settings, display, comparing, files).run()
+            Submitter(settings, display, comparing, files, task.check).run()
             comparing.close()
     except KeyboardInterrupt as interruption:
         interruption.add_note(reporting.describe_kept(comparing.count_kept_pairs()))
@@ -228,7 +228,6 @@ class _Comparing:
 
     def accept(self, submission: Submission, answer: JobReport) -> Sequence[Submission]:
         """Take a batch, and ask for more where they are wanted."""
-        self._task.check()
         pooled, number = self._batches.pop(submission.job.id)
         reports = (*([answer.report] if answer.report is not None else []), *answer.further)
         result = reports[0].result
@@ -325,7 +324,7 @@ class _Comparing:
         while candidates := [
             pooled
             for pooled in wanting
-            if pooled.may_ask() and busy[pooled.target.resource] < len(pooled.target.places)
+            if pooled.may_ask() and busy[pooled.target.resource] < pooled.target.count_in_pool()
         ]:
             pooled = min(candidates, key=lambda candidate: candidate.asked_pairs)
             busy[pooled.target.resource] += 1
@@ -356,11 +355,12 @@ class _Comparing:
 
     def _end(self, pooled: PooledComparison) -> None:
         """Report a comparison at once; but a change only when it is known whether it survives."""
-        if pooled.failure is not None:
-            report = report_failure(pooled.benchmark, pooled.device(), pooled.failure, self._settings)
-            self._reporting.report(report)
+        reports = pooled.report(self._sides[pooled].names)
+        if pooled.failure is not None or not reports:
+            failure = pooled.failure or Failure(Outcome.FAILED, "no batch of pairs could be used")
+            self._reporting.report(report_failure(pooled.benchmark, pooled.device(), failure, self._settings))
             return
-        for decision, report in pooled.report(self._sides[pooled].names):
+        for decision, report in reports:
             comparison = comparison_of(report)
             change = proven_change(comparison.verdict, comparison.evidence)
             if change is None:

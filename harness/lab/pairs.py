@@ -93,6 +93,8 @@ def _side(
 def _sent_build(side: SideOfPairs, files: Mapping[str, LabFile], cache_dir: Path) -> Side:
     """Return a build that the client made, which this host keeps by its content."""
     content = {path: files[location] for path, location in side.content.items()}
+    if foreign := sorted(set(side.programs.values()) - content.keys()):
+        raise EnvironmentProblem(f"{foreign[0]} is no file of the build that was sent", hint="build it again")
     text = "\n".join(f"{file.sha256} {path}" for path, file in sorted(content.items()))
     folder = cache_dir / "lab" / "builds" / hashlib.sha256(text.encode()).hexdigest()
     if not folder.is_dir():

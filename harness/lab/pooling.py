@@ -19,7 +19,7 @@ from harness.core.comparison import Pair, Parameters
 from harness.core.device import Device
 from harness.core.metric import is_counted
 from harness.core.note import Note
-from harness.core.result import Report
+from harness.core.result import Outcome, Report
 from harness.flows.compare.metric_decision import MetricDecision
 from harness.flows.measure.plan import Failure
 from harness.lab.merging import comparison_of, find_doubt, merge_reports, renumber
@@ -139,11 +139,14 @@ class PooledComparison:
 
     def add_failure(self, number: int, failure: Failure) -> None:
         """Take notice that a batch failed; a comparison of which too many do has failed."""
+        self._record_failure(failure)
+        self.add(PooledBatch(number, ()))
+
+    def _record_failure(self, failure: Failure) -> None:
         self._failures.append(failure)
         failed = len(self._failures)
         if failed >= _FEWEST_FAILURES and failed > _FAILING_SHARE * (self._next_number - len(self._asked)):
             self._failure = failure
-        self.add(PooledBatch(number, ()))
 
     def fail(self, failure: Failure) -> None:
         """End it without a verdict: no device is left."""
@@ -202,7 +205,7 @@ class PooledComparison:
         if len(ordered) != len(own):
             found = {comparison_of(report).metric for report in ordered}
             missing = ", ".join(sorted(name or "metric" for name in own if name not in found))
-            self._failures.append(Failure(ordered[0].result.outcome, f"a device reported no {missing}"))
+            self._record_failure(Failure(Outcome.FAILED, f"a device reported no {missing}"))
             return
         first = comparison_of(ordered[0])
         kept = [

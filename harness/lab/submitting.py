@@ -243,6 +243,7 @@ class Submitter:
         present = {
             resource
             for place in self._engine.places()
+            if not place.health
             for resource in (class_resource(place.device_class), device_resource(place.device.identity))
         }
         now, wanted = time.monotonic(), {task.resource for task in self._pending}
@@ -258,7 +259,7 @@ class Submitter:
 
     def _give_up(self, resource: str) -> None:
         """Fail the jobs that need a resource."""
-        reason = "all devices that could measure it left the lab"
+        reason = "all devices that could measure it left the lab, or are out of its pool"
         lost = Failure(Outcome.DEVICE_LOST, reason, is_environment_problem=True)
         given_up = [task for task in self._pending if task.resource == resource]
         self._engine.cancel(given_up)

@@ -30,6 +30,10 @@ class Target:
     places: tuple[Place, ...]
     is_single: bool = False
 
+    def count_in_pool(self) -> int:
+        """Return how many of them may get jobs; 1 where none does now, so that a job waits for the first."""
+        return sum(not place.health for place in self.places) or 1
+
     def accepts(self, place: Place) -> bool:
         """Return whether a device is one of them, perhaps one that joined since."""
         return self.resource in {class_resource(place.device_class), device_resource(place.device.identity)}

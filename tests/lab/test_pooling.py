@@ -214,3 +214,24 @@ def test_equal_builds_are_told_apart_as_rarely_as_promised(slots: tuple[float, f
         verdict = comparison.decisions[0].test.verdict()
         changes += verdict is not None and verdict.is_change
     assert changes < 10
+
+
+def test_a_metric_that_a_device_does_not_report_is_a_failure_and_never_silence() -> None:
+    chance, comparison = (
+        random.Random(1),
+        PooledComparison(
+            benchmark_of("generic"), TARGET, Parameters(seed=1), [ComparedMetric(), ComparedMetric("RUN memory")]
+        ),
+    )
+    number, parameters = comparison.ask()
+    made = batch_of(number, pairs(chance, parameters, 0.0))
+    second = comparison_of(made.reports[0]).model_copy(update={"metric": "RUN memory", "unit": "bytes"})
+    result = made.reports[0].result.model_copy(update={"comparison": second})
+    comparison.add(PooledBatch(number, (*made.reports, report_of(result))))
+    assert comparison.pairs == BATCH
+    for _ in range(3):
+        number, parameters = comparison.ask()
+        comparison.add(batch_of(number, pairs(chance, parameters, 0.0)))
+    assert comparison.pairs == BATCH
+    assert comparison.failure is not None
+    assert comparison.failure.reason == "a device reported no RUN memory"

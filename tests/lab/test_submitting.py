@@ -127,3 +127,34 @@ def test_no_job_is_lost_or_done_twice_wherever_a_lab_goes_away(
     assert sorted(jobs.accepted) == ["0", "1", "2", "3"]
     assert jobs.begun == 1
     assert engines == []
+
+
+def test_jobs_of_a_class_that_is_out_of_the_pool_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its devices are in the lab, and get no jobs: after a while they count as away."""
+
+    class Sick(FakeEngine):
+        def places(self) -> Sequence[Place]:
+            return [PLACE.model_copy(update={"health": "too warm"})]
+
+        def finished(self, pending: Collection[LabTask], timeout_s: float) -> Sequence[LabTask]:
+            return []
+
+        def cancel(self, pending: Collection[LabTask]) -> None:
+            pass
+
+    class Failing(Jobs):
+        reasons: list[str] = []
+
+        def fail(self, submission: Submission, failure: Failure) -> Sequence[Submission]:
+            self.reasons.append(failure.reason)
+            return []
+
+    @contextlib.contextmanager
+    def connect(*_: object) -> Iterator[FakeEngine]:
+        yield Sick()
+
+    monkeypatch.setattr(submitting, "connect", connect)
+    jobs = Failing()
+    Submitter(Settings(return_timeout=0.0), RecordedProgress(), jobs, JobFiles()).run()
+    assert len(jobs.reasons) == 3
+    assert "out of its pool" in jobs.reasons[0]
