@@ -74,6 +74,21 @@ class Engine:
         texts = (answer for answer in answers.values() if isinstance(answer, str))
         return sorted(map(Place.model_validate_json, texts), key=lambda place: (place.device_class, place.device.name))
 
+    def count_devices(self) -> Mapping[str, int]:
+        """Return how many devices may get jobs, by what a job may need of them. Asks the scheduler alone.
+
+        Raises:
+            LabLost: The scheduler went away.
+        """
+        from distributed.comm.core import CommClosedError  # noqa: PLC0415 - an extra
+
+        if self._client.scheduler is None:
+            raise self.lost()
+        try:
+            return dict(self._client.run_on_scheduler(tasks.count_devices))
+        except (OSError, CommClosedError) as error:
+            raise self.lost() from error
+
     def list_tasks(self) -> Sequence[tuple[str, str, str]]:
         """Return name, state and address of the process of each job that the lab knows."""
         return [tuple(task) for task in self._client.run_on_scheduler(tasks.list_tasks)]

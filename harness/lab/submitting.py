@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
@@ -17,7 +18,7 @@ from harness.core.result import Outcome, Result
 from harness.flows.measure.plan import Failure
 from harness.lab.configuration import load_security
 from harness.lab.engine import Engine, LabLost, LabTask, connect
-from harness.lab.jobs import Job, JobReport, LabFile, Place, class_resource, describe_file, device_resource
+from harness.lab.jobs import Job, JobReport, LabFile, Place, describe_file
 from harness.lab.targets import Target, choose_targets, reject_other_versions
 from harness.shell import pause
 
@@ -34,6 +35,13 @@ class Submission(NamedTuple):
 
     job: Job
     target: Target
+
+
+class _Held(NamedTuple):
+    """Job that is still to be submitted, for which time."""
+
+    submission: Submission
+    attempts: int = 1
 
 
 class JobFiles:
@@ -107,9 +115,14 @@ class Submitter:
         self._jobs = jobs
         self._files = files
         self._check = check
-        self._waiting: deque[Submission] = deque()
-        """Jobs that are still to be submitted: none of them is forgotten where the lab goes away meanwhile."""
+        self._held: dict[str, deque[_Held]] = {}
+        """Jobs that are still to be submitted, by what their devices have."""
         self._pending: dict[LabTask, Target] = {}
+        self._ended: frozenset[LabTask] = frozenset()
+        """Those of them that are done, and whose answers are still to be taken."""
+        self._devices: Mapping[str, int] = {}
+        """How many devices have what a job needs, as of the last look."""
+        self._looked = -math.inf
         self._ids: set[str] = set()
         self._targets: Mapping[str, Target] = {}
         self._alone_since: dict[str, float] = {}
@@ -128,7 +141,7 @@ class Submitter:
                 with connect(self._settings.lab or "", load_security(self._settings.lab_certificates)) as engine:
                     self._engine = engine
                     if self._targets:
-                        self._submit_again()
+                        self._go_on()
                     else:
                         self._begin()
                     lost = None
@@ -138,6 +151,7 @@ class Submitter:
                 if losses > _MOST_SENT:
                     raise
                 left = self._unanswered
+                self._hold_pending()
                 lost, lost_at, self._alone_since = error, time.monotonic(), {}
                 self._display.warn(f"! {error.message}: waiting for it{f' with {left} jobs' if left else ''}")
             except (EnvironmentProblem, UsageError):  # hosts may not have joined again
@@ -152,45 +166,69 @@ class Submitter:
 
     @property
     def _unanswered(self) -> int:
-        """Number of jobs without an answer, whether they could be submitted or not."""
-        return len(self._pending) + len(self._waiting)
+        """Number of jobs without an answer, whether they are submitted or not."""
+        return len(self._pending) + sum(map(len, self._held.values()))
 
     def _begin(self) -> None:
         targets = choose_targets(self._engine.places(), self._settings.device_class, self._settings.devices)
         reject_other_versions(targets)
         submissions = self._jobs.begin(targets)
         self._targets = {target.resource: target for target in targets}
-        self._waiting.extend(submissions)
+        self._hold(submissions)
         for target in targets:
             self._send_files(target.places)
-        self._submit(())
+        self._look()
         self._display.say(f"{len(submissions)} jobs for {', '.join(target.label for target in targets)}")
 
-    def _submit(self, submissions: Sequence[Submission]) -> None:
-        self._waiting.extend(submissions)
-        while self._waiting:
-            job, target = self._waiting[0]
-            self._ids.add(job.id)
-            self._pending[self._engine.submit(job, target.resource)] = target
-            self._waiting.popleft()
-
-    def _submit_again(self) -> None:
+    def _go_on(self) -> None:
         """Submit the jobs that have no answer. Hosts that join later ask for files that they lack."""
-        self._pending = {
-            self._engine.submit(task.job, task.resource, attempts=task.attempts): target
-            for task, target in self._pending.items()
-        }
-        self._submit(())
-        self._display.say(f"the lab is back: {len(self._pending)} jobs were submitted again")
+        self._look()
+        self._display.say(f"the lab is back: {self._unanswered} jobs were submitted again")
+
+    def _hold(self, submissions: Sequence[Submission]) -> None:
+        for submission in submissions:
+            self._held.setdefault(submission.target.resource, deque()).append(_Held(submission))
+
+    def _hold_pending(self) -> None:
+        """Hold the jobs that a lab forgot, before all others."""
+        for task, target in reversed(self._pending.items()):
+            held = self._held.setdefault(task.resource, deque())
+            held.appendleft(_Held(Submission(task.job, target), task.attempts))
+        self._pending, self._ended = {}, frozenset()
+
+    def _fill(self) -> None:
+        """Submit as many jobs as there are devices for them; one where there is none.
+
+        The scheduler gives each job to a device at once, and moves none: what is submitted before its device is there
+        would all wait for the first that comes, and what two commands submit at once would wait for each other.
+        """
+        busy = Counter(task.resource for task in self._pending if task not in self._ended)
+        for resource, held in self._held.items():
+            for _ in range(min(len(held), max(self._devices.get(resource, 0), 1) - busy[resource])):
+                (job, target), attempts = held[0]
+                self._ids.add(job.id)
+                self._pending[self._engine.submit(job, resource, attempts=attempts)] = target
+                held.popleft()
+
+    def _look(self) -> None:
+        """Look which devices are in the lab, give up jobs that none may do, and use those that have joined."""
+        self._devices, self._looked = self._engine.count_devices(), time.monotonic()
+        self._give_up_without_devices()
+        self._fill()
 
     def _wait_for_all(self) -> None:
         with self._engine.progress(self._ids, self._show):
             try:
-                while self._pending:
-                    for task in self._engine.finished(self._pending, _POLL_S):
+                while self._unanswered:
+                    self._ended = frozenset(self._engine.finished(self._pending, _POLL_S))
+                    self._fill()  # a device need not wait until the answer of another one is reported
+                    for task in self._ended:
                         self._receive(task)
+                    self._ended = frozenset()
                     self._check()
-                    self._give_up_without_devices()
+                    if time.monotonic() - self._looked >= _POLL_S:
+                        self._look()
+                    self._fill()
             except (LabLost, OSError):
                 raise  # there is nobody to cancel them
             except BaseException:
@@ -210,7 +248,7 @@ class Submitter:
         report = answer.report
         if report is not None and not self._is_for_another(report.result, task):
             del self._pending[task]  # before anything else can be lost with the lab
-            self._submit(self._jobs.accept(Submission(task.job, target), answer))
+            self._hold(self._jobs.accept(Submission(task.job, target), answer))
             return
         if report is not None or answer.absent:
             reason = answer.absent if report is None else report.result.reason
@@ -234,19 +272,13 @@ class Submitter:
             self._display.warn(f"! {problem}")
 
     def _fail(self, task: LabTask, failure: Failure) -> None:
-        self._submit(self._jobs.fail(Submission(task.job, self._pending.pop(task)), failure))
+        self._hold(self._jobs.fail(Submission(task.job, self._pending.pop(task)), failure))
 
     def _give_up_without_devices(self) -> None:
         """Fail the jobs whose devices have all been away for a while."""
-        if not self._pending:
-            return
-        present = {
-            resource
-            for place in self._engine.places()
-            if not place.health
-            for resource in (class_resource(place.device_class), device_resource(place.device.identity))
-        }
-        now, wanted = time.monotonic(), {task.resource for task in self._pending}
+        present = {resource for resource, count in self._devices.items() if count}
+        wanted = {task.resource for task in self._pending} | {name for name, held in self._held.items() if held}
+        now = time.monotonic()
         self._alone_since = {
             resource: since for resource, since in self._alone_since.items() if resource in wanted - present
         }
@@ -265,6 +297,8 @@ class Submitter:
         self._engine.cancel(given_up)
         for task in given_up:
             self._fail(task, lost)
+        for (job, target), _ in self._held.pop(resource, ()):
+            self._hold(self._jobs.fail(Submission(job, target), lost))
 
     def _show(self, device: str, kind: str, text: str) -> None:
         if kind == "warn":

@@ -10,6 +10,7 @@ import os
 import pickle
 import socket
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -171,6 +172,12 @@ def list_tasks(dask_scheduler: Scheduler | None = None) -> list[tuple[str, str, 
         (str(task.key), str(task.state), task.processing_on.address if task.processing_on is not None else "")
         for task in tasks.values()
     ]
+
+
+def count_devices(dask_scheduler: Scheduler | None = None) -> dict[str, int]:
+    """Return how many processes have each resource. Runs in the scheduler."""
+    workers: Any = dask_scheduler.workers if dask_scheduler is not None else {}
+    return dict(Counter(name for worker in workers.values() for name, amount in worker.resources.items() if amount))
 
 
 class _Collector:

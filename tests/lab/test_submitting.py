@@ -60,6 +60,10 @@ class FakeEngine:
         self._count("places")
         return [PLACE]
 
+    def count_devices(self) -> Mapping[str, int]:
+        self._count("count_devices")
+        return {"class-pixel": 2}
+
     def send_files(self, files: Mapping[Path, LabFile], places: Collection[Place]) -> Sequence[str]:
         self._count("send_files")
         return []
@@ -109,7 +113,16 @@ class Jobs:
 
 @pytest.mark.parametrize(
     ("call", "after"),
-    [("places", 0), ("send_files", 0), ("submit", 0), ("submit", 2), ("submit", 3), ("result", 0), ("result", 3)],
+    [
+        ("places", 0),
+        ("send_files", 0),
+        ("count_devices", 0),
+        ("submit", 0),
+        ("submit", 2),
+        ("submit", 3),
+        ("result", 0),
+        ("result", 3),
+    ],
 )
 def test_no_job_is_lost_or_done_twice_wherever_a_lab_goes_away(
     call: str, after: int, monkeypatch: pytest.MonkeyPatch
@@ -129,12 +142,36 @@ def test_no_job_is_lost_or_done_twice_wherever_a_lab_goes_away(
     assert engines == []
 
 
+def test_no_more_jobs_are_submitted_than_there_are_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the scheduler, which moves no job, cannot let one wait while a device is idle."""
+
+    class Slow(FakeEngine):
+        most = 0
+
+        def finished(self, pending: Collection[LabTask], timeout_s: float) -> Sequence[LabTask]:
+            self.most = max(self.most, len(pending))
+            return list(pending)[:1]
+
+    engine = Slow()
+
+    @contextlib.contextmanager
+    def connect(*_: object) -> Iterator[FakeEngine]:
+        yield engine
+
+    monkeypatch.setattr(submitting, "connect", connect)
+    jobs = Jobs()
+    Submitter(Settings(), RecordedProgress(), jobs, JobFiles()).run()
+    assert sorted(jobs.accepted) == ["0", "1", "2", "3"]
+    assert engine.most == 2
+    assert engine.submitted == ["0", "1", "2", "3"]
+
+
 def test_jobs_of_a_class_that_is_out_of_the_pool_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its devices are in the lab, and get no jobs: after a while they count as away."""
 
     class Sick(FakeEngine):
-        def places(self) -> Sequence[Place]:
-            return [PLACE.model_copy(update={"health": "too warm"})]
+        def count_devices(self) -> Mapping[str, int]:
+            return {}
 
         def finished(self, pending: Collection[LabTask], timeout_s: float) -> Sequence[LabTask]:
             return []
