@@ -222,8 +222,8 @@ def test_an_interrupted_comparison_is_resumed(project: Project, spec: Path) -> N
     assert len(pairs) == 40
     assert [pair["index"] for pair in pairs] == list(range(40))
     stored = [json.loads(line)["pair"] for line in before if '"pair"' in line]
-    unlaunched = {"control_launch": None, "treatment_launch": None}
-    assert pairs[: len(stored)] == [{**pair, **unlaunched} for pair in stored[:40]], (
+    of_earlier = {"control_launch": None, "treatment_launch": None, "device": ""}
+    assert pairs[: len(stored)] == [{**pair, **of_earlier} for pair in stored[:40]], (
         "a launch that is not in the result"
     )
     assert not list(journals.glob("*.jsonl"))

@@ -176,6 +176,13 @@ def script(rig: Rig, duration: float) -> str:
     )
 
 
+def unmount(folder: Path) -> None:
+    """Remove the full disks that are left."""
+    for line in Path("/proc/mounts").read_text().splitlines():
+        if line.split()[1].startswith(f"{folder}/"):
+            subprocess.run(("umount", "-l", line.split()[1]), check=False)
+
+
 def wait_for(words: str, log: Path, count: int = 1) -> None:
     began = time.monotonic()
     while not log.exists() or log.read_text(errors="replace").count(words) < count:
@@ -219,6 +226,7 @@ def run_ours(rig: Rig, durations: Sequence[float], faults: Faults | None) -> dic
         finally:
             for name in list(rig.processes):
                 rig.kill(name)
+            unmount(rig.folder)
     return {"wall_s": wall, "exit": client.returncode, **count(rig, durations), **makespan(rig)}
 
 
@@ -278,11 +286,10 @@ class Faults:
         if now < self.next_at:
             return
         self.next_at = now + self.every_s * self.chance.uniform(0.5, 1.5)
-        kind = ("host", "process", "cable", "scheduler", "device", "disk")[sum(self.counts.values()) % 6]
+        kind = self.chance.choice(("host", "process", "cable", "scheduler", "device", "disk"))
         name = self.chance.choice(rig.names)
-        if name in rig.processes or kind == "scheduler":
-            self.counts[kind] += 1
-            getattr(self, f"_{kind}")(rig, name, secrets)
+        if (kind if kind == "scheduler" else name) in rig.processes:
+            self.counts[kind] += getattr(self, f"_{kind}")(rig, name, secrets) is not False
 
     def _later(self, seconds: float, repair: Any) -> None:  # noqa: ANN401 - of any kind
         self.repairs.append((time.monotonic() + seconds, repair))
@@ -291,21 +298,25 @@ class Faults:
         rig.kill(name)
         self._later(self.chance.uniform(2, 10), lambda: join(rig, name, secrets))
 
-    def _process(self, rig: Rig, name: str, secrets: Path) -> None:
+    def _process(self, rig: Rig, name: str, secrets: Path) -> bool:
         """Kill the process of a device alone: what it started is left to whoever cleans up."""
         with contextlib.suppress(psutil.NoSuchProcess):
             children = psutil.Process(rig.processes[name].pid).children(recursive=True)
             measuring = [child for child in children if _is_device(child)]
             if measuring:
                 self.chance.choice(measuring).kill()
+                return True
+        return False
 
-    def _device(self, rig: Rig, name: str, secrets: Path) -> None:
+    def _device(self, rig: Rig, name: str, secrets: Path) -> bool:
         """Kill a program that measures: its job fails, as that of a program that crashed."""
         with contextlib.suppress(psutil.NoSuchProcess):
             children = psutil.Process(rig.processes[name].pid).children(recursive=True)
             sleeping = [child for child in children if child.name() == "sleep"]
             if sleeping:
                 self.chance.choice(sleeping).kill()
+                return True
+        return False
 
     def _cable(self, rig: Rig, name: str, secrets: Path) -> None:
         link = f"{PREFIX}o{name.lstrip('h')}"
