@@ -14,6 +14,9 @@ targets         devices that a command measures on
 submitting      jobs of one command, from their submission to their answers
 measuring       `harness run --lab`
 comparing       `harness compare --lab`: batches of pairs of a class of devices
+sides           control and treatment, by names and contents that mean the same on every host
+commits         comparisons of commits for `harness watch --lab` and `harness bisect --lab`
+platform        classes of devices as flows know devices
 pooling         one comparison of these batches, while it goes on
 merging         one report of the reports of batches
 batch_files     batches of an interrupted comparison

@@ -56,7 +56,8 @@ def measure_pairs(
     request = _request(job, pairs, settings)
     with open_cache(request, settings) as cache:
         task = resolve_request(request, settings, SourceFetcher(display), cache)
-        run_comparison(plan, replace(task, with_outputs=pairs.with_outputs), settings, display, [listener])
+        task = replace(task, with_outputs=pairs.with_outputs, keeps_self_check=False)
+        run_comparison(plan, task, settings, display, [listener])
 
 
 def _request(job: Job, pairs: PairsRequest, settings: Settings) -> CompareRequest:

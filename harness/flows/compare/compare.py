@@ -70,6 +70,7 @@ class ComparisonTask:
             decode rate of a generation.
         resume: Whether to continue an interrupted comparison.
         self_check: Whether both sides are meant to be the same: then even equal bytes are compared.
+        keeps_self_check: Whether `harness doctor` is to know of a self-check: not of a part of one.
         check: Called before each pair; a `HarnessError` that it raises ends the comparison, whose pairs stay for
             `resume`.
         one_record_of_same: Whether all benchmarks whose runners are the same bytes leave one record, instead of one
@@ -87,6 +88,7 @@ class ComparisonTask:
     metrics: tuple[str, ...] = ()
     resume: bool = False
     self_check: bool = False
+    keeps_self_check: bool = True
     check: Callable[[], None] = lambda: None
     one_record_of_same: bool = False
     unequal_options: tuple[str, ...] = ()
@@ -174,7 +176,7 @@ def run_comparison(
         reporting.close()
     summary = [reporting.summary(settings.local_reporter)]
     if task.self_check:
-        if not reporting.failed:
+        if task.keeps_self_check and not reporting.failed:
             self_check.store(settings, checked)
         summary.insert(0, self_check.summarise(checked))
     codes = (plan_exit_code(plan), builds_exit_code(control), builds_exit_code(treatment), files_exit_code(files))
