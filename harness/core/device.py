@@ -17,6 +17,9 @@ ELSEWHERE: Final = "elsewhere"
 """Platform of devices that another tool measured on, and with a colon the beginning of their identities: no platform of
 ours is called so. Such an identity is a name of devices rather than of one: nothing more is known."""
 
+CLASS: Final = "class:"
+"""Beginning of the identity of a class of devices, whose pairs decide a comparison together."""
+
 LINUX_MACHINES: Final = {"arm64-v8a": "aarch64", "x86_64": "x86_64"}
 """Names of processors in Linux (`uname -m`) and in wheels, by Android's names of architectures, where both exist."""
 

@@ -9,6 +9,7 @@ from functools import partial
 from harness import plugins
 from harness.config.settings import Settings
 from harness.core.commit import Commit
+from harness.core.device import CLASS
 from harness.core.errors import UsageError
 from harness.core.protocols import Display
 from harness.core.result import Result
@@ -30,7 +31,7 @@ from harness.lab.platform import LabPlatform
 from harness.lab.pooling import device_of
 from harness.lab.sides import provide_commits
 from harness.lab.submitting import JobFiles
-from harness.lab.targets import CLASS, choose_targets, reject_other_versions
+from harness.lab.targets import choose_targets, reject_other_versions
 
 
 class LabComparer(CommitComparer):

@@ -15,10 +15,11 @@ from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.comparison import Parameters
-from harness.core.errors import BuildFailed, ExitCode, HarnessError, UsageError, most_severe
+from harness.core.errors import BuildFailed, ExitCode, HarnessError, UsageError
 from harness.core.protocols import Board, Display, Reporter
 from harness.core.reproduction import Reproduction
 from harness.core.result import Outcome, Report, Result
+from harness.flows.compare.batch import combine_codes
 from harness.flows.compare.commits import ControlFailed
 from harness.flows.compare.compare import ComparisonOutcome
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
@@ -32,8 +33,8 @@ from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.run import builds_exit_code
 from harness.flows.measure.workload import load_benchmarks, select
 from harness.lab.batch_files import BatchFile
-from harness.lab.jobs import Job, JobReport, PairsRequest, own_versions
-from harness.lab.measuring import choose_settings, refuse_options_of_machines
+from harness.lab.jobs import Job, JobReport, PairsRequest, choose_settings, own_versions
+from harness.lab.measuring import refuse_options_of_machines
 from harness.lab.merging import comparison_of
 from harness.lab.platform import LabPlatform, settings_to_repeat
 from harness.lab.pooling import PooledBatch, PooledComparison, device_of
@@ -85,7 +86,7 @@ def compare(
             codes.append(error.exit_code)
     if not codes:
         raise UsageError("every commit of the list is the control", hint="name another --control")
-    return most_severe(codes)
+    return combine_codes(codes)
 
 
 def _compare(

@@ -166,7 +166,7 @@ class Dispatcher:
         while True:
             now = time.monotonic()
             if not looked or now - looked >= _OFFER_S:
-                looked, classes = now, Counter(place.device_class for place in engine.places())
+                looked, classes = now, Counter(place.device_class for place in engine.places() if not place.health)
                 self._announce(classes)
                 self._problem = ""
             self._threads = {thread: name for thread, name in self._threads.items() if thread.is_alive()}

@@ -21,7 +21,7 @@ from harness.core.result import Result
 from harness.core.values import Value
 from harness.files.atomic import write_atomically
 from harness.flows.measure.workload import load_benchmarks
-from harness.lab.jobs import ChosenSettings, Job, PairsRequest, own_versions
+from harness.lab.jobs import Job, PairsRequest, choose_settings, own_versions
 from harness.specification.document import Document
 
 RETRY_S: Final = 3600.0
@@ -119,7 +119,7 @@ def judge(result: Result, earlier: DeviceHealth, now: float) -> HealthCheck:
     """
     subject = f"{result.benchmark.digest} {result.harness_version}"
     comparison = result.comparison
-    if comparison is None or not comparison.pairs:
+    if not result.ok or comparison is None or not comparison.pairs:
         return HealthCheck(time=now, subject=subject, reason=f"reference: {result.reason or result.outcome}")
     launches = [side[_MEDIAN] for pair in comparison.pairs for side in (pair.control, pair.treatment)]
     figure = statistics.median(launches)
@@ -203,9 +203,12 @@ def reference_job(settings: Settings) -> Job:
         treatment=None,
         parameters=Parameters(seed=uuid.uuid4().int & 0xFFFF, max_pairs=PAIRS, alpha=_ALPHA),
     )
-    chosen = ChosenSettings(**{name: getattr(settings, name) for name in ChosenSettings.model_fields})
     return Job(
-        id=f"health-{time.time_ns()}", benchmark=benchmark, pairs=pairs, settings=chosen, versions=own_versions()
+        id=f"health-{time.time_ns()}",
+        benchmark=benchmark,
+        pairs=pairs,
+        settings=choose_settings(settings),
+        versions=own_versions(),
     )
 
 

@@ -38,6 +38,8 @@ _RETURN_S: Final = 15.0
 """The same while a device that had joined is away: adb lists a phone for some seconds after it was unplugged."""
 _LEAST_S: Final = 900.0
 """Least time between two checks of a device by one process."""
+_WITHOUT_SHELL: Final = frozenset({"ios"})
+"""Platforms whose devices cannot run the reference of health checks."""
 _LOOK_S: Final = 1.0
 """How soon it is noticed that the process of a device ended; until then it may measure for nobody."""
 
@@ -139,10 +141,10 @@ class Host:
             device_class=self._class_of(device),
             cache_dir=self.settings.cache_dir.absolute(),
             settings=pickle.dumps(self.settings),
-            is_checked=self.check_every_s is not None,
+            is_checked=self._is_checked(device),
         )
         resources = {class_resource(served.device_class): 1, device_resource(device.identity): 1}
-        if self.check_every_s is not None and not self._read_health(device).is_good:
+        if self._is_checked(device) and not self._read_health(device).is_good:
             resources = {}  # no job reaches it
         nanny = Nanny(
             scheduler_address(self.address, encrypted=self.security is not None),
@@ -175,9 +177,13 @@ class Host:
         """Begin the checks that are due, and forget those that ended."""
         self._checking = {identity: check for identity, check in self._checking.items() if not check.done()}
         for identity, nanny in self._nannies.items():
-            if self.check_every_s is not None and identity not in self._checking and self._is_due(identity):
-                check = self._check(self._devices[identity], nanny)
+            device = self._devices[identity]
+            if self._is_checked(device) and identity not in self._checking and self._is_due(identity):
+                check = self._check(device, nanny)
                 self._checking[identity] = asyncio.create_task(check)
+
+    def _is_checked(self, device: Device) -> bool:
+        return self.check_every_s is not None and device.platform not in _WITHOUT_SHELL
 
     def _is_due(self, identity: str) -> bool:
         """Return whether to check a device, by the clock of the day, and never in a loop, wherever that jumps to."""

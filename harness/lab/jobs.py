@@ -13,6 +13,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, Field, JsonValue
 
 import harness
+from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
 from harness.core.build import BuildInfo
 from harness.core.comparison import Parameters
@@ -218,6 +219,11 @@ class JobReport(Value):
 def result_uid(job_id: str) -> str:
     """Return the uid of the result of a job."""
     return str(uuid.uuid5(_NAMESPACE, job_id))
+
+
+def choose_settings(settings: Settings) -> ChosenSettings:
+    """Return the settings that go with jobs."""
+    return ChosenSettings(**{name: getattr(settings, name) for name in ChosenSettings.model_fields})
 
 
 def describe_file(path: Path, name: str) -> LabFile:

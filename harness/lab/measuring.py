@@ -19,7 +19,7 @@ from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.reproduction import reproduce_run
 from harness.flows.measure.runners import installed_runner
 from harness.flows.measure.workload import load_benchmarks, select
-from harness.lab.jobs import ChosenSettings, Job, JobReport, own_versions
+from harness.lab.jobs import ChosenSettings, Job, JobReport, choose_settings, own_versions
 from harness.lab.platform import LabPlatform, settings_to_repeat
 from harness.lab.submitting import JobFiles, Submission, Submitter
 from harness.lab.targets import Target
@@ -138,11 +138,6 @@ class _Measuring:
         files, settings = self._files.add_of(benchmark), choose_settings(self._settings)
         identity = self._make_id(benchmark, target)
         return Job(id=identity, benchmark=benchmark, files=files, settings=settings, versions=own_versions())
-
-
-def choose_settings(settings: Settings) -> ChosenSettings:
-    """Return the settings that go with jobs."""
-    return ChosenSettings(**{name: getattr(settings, name) for name in ChosenSettings.model_fields})
 
 
 def refuse_options_of_machines(settings: Settings) -> None:

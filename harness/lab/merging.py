@@ -15,10 +15,10 @@ from harness.core.launch_interval import interval_of
 from harness.core.metric import ControlSide, Metric
 from harness.core.note import Note
 from harness.core.result import Launch, Report, Result
-from harness.running.comparability import LOST_LAUNCHES, UNEQUAL_SAMPLES
+from harness.running.comparability import find_doubt
 
-_DOUBTS: Final = frozenset({*LOST_LAUNCHES, UNEQUAL_SAMPLES})
-"""Codes of notes that speak against `no change`, whatever the pairs say."""
+_BUILDS_DIFFER: Final = "builds_differ"
+"""Code of the note that devices of a class measured other builds than the first of them."""
 
 
 def comparison_of(report: Report) -> Comparison:
@@ -31,12 +31,6 @@ def comparison_of(report: Report) -> Comparison:
     if comparison is None:
         raise ValueError("a batch of pairs without a comparison")
     return comparison
-
-
-def find_doubt(reports: Iterable[Report]) -> str | None:
-    """Return why pairs may not speak for all launches; None where they do."""
-    notes = (note for report in reports for note in report.result.notes)
-    return next((note.message for note in notes if note.code in _DOUBTS and not note.trust), None)
 
 
 def renumber(report: Report, kept: Collection[int], before: Sequence[Report]) -> Report:
@@ -129,7 +123,7 @@ def merge_reports(
                 "notes": _merge_notes(note for comparison in comparisons for note in comparison.notes),
             }
         ),
-        doubt=find_doubt(reports),
+        doubt=find_doubt(note for report in reports for note in report.result.notes),
     )
     update = {
         "started": min(report.result.started for report in reports),
@@ -139,9 +133,28 @@ def merge_reports(
         "control_launches": tuple(launch for report in reports for launch in report.result.control_launches),
         "metrics": tuple(_merge_metrics([report.result for report in reports])),
         "comparison": merged.model_copy(update={"discovered": not merged.verdict.is_change}),
-        "notes": _merge_notes(note for report in reports for note in report.result.notes),
+        "notes": (
+            *_merge_notes(note for report in reports for note in report.result.notes),
+            *_note_different_builds(reports),
+        ),
     }
     return Report(result=first.model_copy(update=update), logs=tuple(log for report in reports for log in report.logs))
+
+
+def _note_different_builds(reports: Sequence[Report]) -> Iterator[Note]:
+    """Yield a note where hosts had different builds of one side: the result names those of the first alone."""
+    sides = {
+        "control": {comparison_of(report).control.digest for report in reports},
+        "treatment": {report.result.build.digest for report in reports if report.result.build is not None},
+    }
+    for side, digests in sides.items():
+        if len(digests) > 1:
+            yield Note(
+                code=_BUILDS_DIFFER,
+                message=f"hosts measured {len(digests)} different builds of the {side}",
+                hint="let all hosts of a class have equal systems, or compare programs that are sent",
+                trust=False,
+            )
 
 
 def _merge_notes(notes: Iterable[Note]) -> tuple[Note, ...]:

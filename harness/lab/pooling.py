@@ -16,14 +16,15 @@ from typing import Final
 from harness.analysis.compare.recompute import replay
 from harness.core.benchmark import Benchmark
 from harness.core.comparison import Pair, Parameters
-from harness.core.device import Device
+from harness.core.device import CLASS, Device
 from harness.core.metric import is_counted
 from harness.core.note import Note
 from harness.core.result import Outcome, Report
 from harness.flows.compare.metric_decision import MetricDecision
 from harness.flows.measure.plan import Failure
-from harness.lab.merging import comparison_of, find_doubt, merge_reports, renumber
-from harness.lab.targets import CLASS, Target
+from harness.lab.merging import comparison_of, merge_reports, renumber
+from harness.lab.targets import Target
+from harness.running.comparability import find_doubt
 from harness.running.compared_metric import ComparedMetric
 
 BATCH: Final = 10
@@ -207,6 +208,11 @@ class PooledComparison:
             missing = ", ".join(sorted(name or "metric" for name in own if name not in found))
             self._record_failure(Failure(Outcome.FAILED, f"a device reported no {missing}"))
             return
+        for decision, report in zip(self._decisions, ordered, strict=True):
+            if (unit := comparison_of(report).unit) != decision.metric.unit:
+                reason = f"a device reported {decision.metric.name} in {unit}, and another in {decision.metric.unit}"
+                self._record_failure(Failure(Outcome.FAILED, reason))
+                return
         first = comparison_of(ordered[0])
         kept = [
             place
@@ -219,7 +225,7 @@ class PooledComparison:
         self._counted.append(renumbered)
         spent = math.fsum(pair.seconds for pair in first.pairs)
         self._overhead_s += max(0.0, first.seconds - spent)
-        doubt = find_doubt(batch[0] for batch in self._counted)
+        doubt = find_doubt(note for batch in self._counted for note in batch[0].result.notes)
         for decision, report in zip(self._decisions, renumbered, strict=True):
             for pair in comparison_of(report).pairs:
                 decision.add(pair)
@@ -248,9 +254,9 @@ def device_of(target: Target, count: int = 0) -> Device:
     if target.is_single:
         return own[0]
     common = {
-        name: value
+        name: getattr(own[0], name)
         for name in ("kind", "microarchitecture", "os", "abi", "cores", "memory_bytes")
-        if all(getattr(device, name) == (value := getattr(own[0], name)) for device in own)
+        if len({getattr(device, name) for device in own}) == 1
     }
     return Device(
         platform=own[0].platform,
@@ -264,7 +270,7 @@ def device_of(target: Target, count: int = 0) -> Device:
 def _note_differing(
     by_device: Mapping[str, Sequence[Pair]], parameters: Parameters, metric: ComparedMetric
 ) -> Iterator[Note]:
-    """Yield a note where the intervals of two devices have nothing in common, or one device alone shows the change."""
+    """Yield a note where the intervals of two devices have nothing in common."""
     exact = is_counted(metric.name or "", metric.unit)
     intervals = {}
     for device, pairs in by_device.items():

@@ -16,6 +16,7 @@ from harness.lab.jobs import Place
 from harness.presentation.documents import Document
 
 _WAITING = frozenset({"no-worker", "queued", "waiting"})
+_NO_WAITING = "no job waits here; commands hold back what the devices cannot take yet"
 _ID = 37
 """Characters of a job's id behind the title of its benchmark, with the blank before it."""
 
@@ -70,7 +71,7 @@ def show_status(engine: Engine, console: Console, *, as_json: bool) -> ExitCode:
         print_output(draw_rows(("device", "class", "platform", "host", "doing"), rows), console)
     total = sum(status.waiting.values())
     waiting = ", ".join(f"{title} ({count})" for title, count in sorted(status.waiting.items()))
-    print_output(plain_text(f"{total} jobs wait for a device: {waiting}" if total else "no job waits"), console)
+    print_output(plain_text(f"{total} jobs wait for a device: {waiting}" if total else _NO_WAITING), console)
     return ExitCode.OK
 
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
+from harness.core.device import CLASS
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.lab.jobs import Place, class_resource, device_resource, own_versions, slug
-
-CLASS: Final = "class:"
-"""Beginning of the identity of a class of devices, in results."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.core.comparison import Comparison
+from harness.core.device import CLASS
 from harness.core.metric import Metric
 from harness.core.result import Result
 from harness.presentation.text import Line, Span, Tone, make_printable
 from harness.presentation.verdicts import VerdictCategory, categorise, sort_by_severity
-
-_CLASS: Final = "class:"
-"""Beginning of the identity of a class of devices."""
 
 _WORDS: Final = {
     VerdictCategory.NO_CHANGE: "unchanged",
@@ -48,15 +46,16 @@ def find_fleets(results: Sequence[Result]) -> list[Fleet]:
     """Return the benchmarks that were compared on two or more devices.
 
     Args:
-        results: Of comparisons; a failure belongs to each metric of its benchmark.
+        results: Of comparisons. A failure belongs to each metric of its benchmark; of several results of one device the
+            most severe counts.
     """
     groups: dict[tuple[str, ...], dict[str, Result]] = {}
-    for result in results:
+    for result in sort_by_severity(results):
         comparison = result.comparison
         if comparison is not None and result.device is not None:
             sides = (comparison.control.digest, result.build.digest if result.build is not None else "")
             key = (result.benchmark.digest, comparison.metric, *sides)
-            groups.setdefault(key, {})[result.device.identity] = result
+            groups.setdefault(key, {}).setdefault(result.device.identity, result)
     metrics: dict[str, set[str]] = {}
     for digest, metric, *_ in groups:
         metrics.setdefault(digest, set()).add(metric)
@@ -78,8 +77,13 @@ def describe_fleet(fleet: Fleet) -> Line:
     return Line.of(
         Span(f"{worst.mark} ", worst.tone),
         Span(make_printable(fleet.title), Tone.STRONG),
-        Span(f": {'; '.join(_parts(fleet))}"),
+        Span(f": {summarise_fleet(fleet)}"),
     )
+
+
+def summarise_fleet(fleet: Fleet) -> str:
+    """Return how many members fall into each category, most severe first, and the sizes of their changes."""
+    return "; ".join(_parts(fleet))
 
 
 def visible_change(result: Result) -> float | None:
@@ -91,7 +95,7 @@ def visible_change(result: Result) -> float | None:
 
 
 def _fleet(metric: str, members: Sequence[Result]) -> Fleet:
-    are_classes = all(member.device is not None and member.device.identity.startswith(_CLASS) for member in members)
+    are_classes = all(member.device is not None and member.device.identity.startswith(CLASS) for member in members)
     title = members[0].benchmark.title
     return Fleet(
         title=f"{title}: {metric}" if metric else title,

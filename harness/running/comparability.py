@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from harness.core.device import ADDRESS_RANDOMISATION, Device
@@ -22,6 +22,9 @@ selection of its launches."""
 UNEQUAL_SAMPLES: Final = "unequal_samples"
 """Code of the note that the launches of both sides reported different numbers of samples."""
 
+DOUBTS: Final = frozenset({*LOST_LAUNCHES, UNEQUAL_SAMPLES})
+"""Codes of notes that speak against `no change`, whatever the pairs say, where they are not trusted."""
+
 UNUSED_SAMPLES: Final = "unused_samples"
 """Code of the note that of the samples of some launches not all were compared."""
 
@@ -37,6 +40,11 @@ _HINTS: Final = {
     _HEAT: "it heats the device: give both pauses (`cooldown`), and compare what it does without them",
     "failed": "its logs say why; fix that first",
 }
+
+
+def find_doubt(notes: Iterable[Note]) -> str | None:
+    """Return why pairs may not speak for all launches of a side; None where they do."""
+    return next((note.message for note in notes if note.code in DOUBTS and not note.trust), None)
 
 
 class DiscardedPairs:

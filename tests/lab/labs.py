@@ -116,10 +116,12 @@ def start(folder: Path, name: str, *words: str) -> Process:
 
 
 @contextlib.contextmanager
-def client_of(project: Project, lab: Lab, spec: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
+def client_of(
+    project: Project, lab: Lab, spec: Path, *flags: str, command: str = "run"
+) -> Iterator[subprocess.Popen[str]]:
     """Measure a specification in a lab, and kill the client when the test leaves it behind."""
     client = subprocess.Popen(
-        [sys.executable, "-m", "harness", str(spec), "--lab", lab.address, *flags],
+        [sys.executable, "-m", "harness", command, str(spec), "--lab", lab.address, *flags],
         env=project.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -6,8 +6,6 @@ import contextlib
 import json
 import shlex
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ from harness.testing.phones import start_phones
 from harness.testing.phones.android.lab import PhoneLab
 from tests.cli.project import Project, generic, one_test
 from tests.cli.scripts import git_of_scripts
-from tests.lab.labs import BEGINNING_S, Lab, Process, open_lab, start
+from tests.lab.labs import BEGINNING_S, Lab, Process, client_of, open_lab, start
 from tests.processes import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("lab")]
@@ -105,22 +103,13 @@ def test_an_interrupted_comparison_goes_on(project: Project, monkeypatch: pytest
     spec = specification(project, "a")
     with start_phones(1) as phones, open_lab(project.folder) as lab, host(lab, "old", monkeypatch, phones):
         flags = (
-            "--lab",
-            lab.address,
             *sides(project, 100000, 100001, delay_s=0.2),
             "--pairs",
             "25",
             "--margin",
             "0.0001",
         )
-        client = subprocess.Popen(
-            [sys.executable, "-m", "harness", "compare", str(spec), *flags],
-            env=project.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        with client:
+        with client_of(project, lab, spec, *flags, command="compare") as client:
             kept = project.cache / "lab" / "comparisons"
             wait_until(lambda: any(file.read_text().count("\n") > 1 for file in kept.glob("*.jsonl")), BEGINNING_S)
             client.send_signal(signal.SIGINT)
@@ -128,12 +117,13 @@ def test_an_interrupted_comparison_goes_on(project: Project, monkeypatch: pytest
         assert client.returncode == 130, output
         assert "10 pairs are kept" in output
         (file,) = kept.glob("*.jsonl")
-        earlier = file.read_text().count("\n") - 1
-        done = project.harness("compare", spec, *flags, "--resume")
+        _, batch, *_ = map(json.loads, file.read_text().splitlines())
+        done = project.harness("compare", spec, "--lab", lab.address, *flags, "--resume")
     (result,) = done.read()
     assert len(result["comparison"]["pairs"]) == 25
     assert len({launch["started"] for launch in result["launches"]}) == len(result["launches"])
-    assert earlier >= 1
+    earlier = batch["reports"][0]["result"]["comparison"]["pairs"]
+    assert [pair["control"] for pair in result["comparison"]["pairs"][:10]] == [pair["control"] for pair in earlier]
     assert not file.exists()
     assert done.code == ExitCode.UNDECIDED, done.stderr
 
@@ -142,22 +132,13 @@ def test_a_phone_that_is_unplugged_costs_one_batch(project: Project, monkeypatch
     spec = specification(project, "a")
     with start_phones(2) as phones, open_lab(project.folder) as lab, host(lab, "old", monkeypatch, phones):
         flags = (
-            "--lab",
-            lab.address,
             *sides(project, 100000, 103000, delay_s=0.3),
             "--pairs",
             "40",
             "--precision",
             "0.0001",
         )
-        client = subprocess.Popen(
-            [sys.executable, "-m", "harness", "compare", str(spec), *flags],
-            env=project.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        with client:
+        with client_of(project, lab, spec, *flags, command="compare") as client:
             kept = project.cache / "lab" / "comparisons"
             wait_until(lambda: any(file.read_text().count("\n") > 1 for file in kept.glob("*.jsonl")), BEGINNING_S)
             phones.phones[0].unplug()
@@ -206,6 +187,10 @@ def test_commits_are_built_once_here_and_measured_there(project: Project) -> Non
         reasons = [result["reason"] for result in broken.read() if result["outcome"] == "failed"]
         assert len(reasons) == 2
         assert reasons[0] == reasons[1]
+        listed = project.write("commits.txt", f"{slower}\nnosuchcommit\n")
+        both = project.harness("compare", spec, *flags, "--control", base, "--treatment", listed)
+        assert both.code == ExitCode.REGRESSION, both.stderr
+        assert "✗ nosuchcommit" in both.stderr
         found = project.harness("bisect", spec, *flags, "--good", base, "--bad", same, "--pairs", "60")
         assert found.code == ExitCode.UNDECIDED, found.stderr  # base and same are equally fast
         found = project.harness("bisect", spec, *flags, "--good", base, "--bad", slower, "--pairs", "60")

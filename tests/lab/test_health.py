@@ -12,10 +12,12 @@ from harness.lab.health import (
     DeviceHealth,
     HealthCheck,
     explain_drift,
+    judge,
     read_health,
     reference_job,
     write_health,
 )
+from tests.presentation.comparison_samples import compared, failed, made_pairs
 
 pytest.importorskip("distributed")
 
@@ -103,3 +105,20 @@ def test_the_reference_needs_no_file() -> None:
     assert not job.files
     assert job.pairs is not None
     assert job.pairs.control is None
+
+
+def test_a_reference_that_equals_itself_is_healthy() -> None:
+    judged = judge(compared("shell-loop", made_pairs(0.0, 15)), DeviceHealth(), NOW)
+    assert (judged.reason, judged.time) == ("", NOW)
+    assert judged.figure == pytest.approx(8.0, rel=0.01)
+
+
+def test_a_reference_that_differs_from_itself_is_not() -> None:
+    judged = judge(compared("shell-loop", made_pairs(0.1, 30)), DeviceHealth(), NOW)
+    assert "of the reference with itself" in judged.reason
+
+
+def test_a_reference_that_fails_after_some_pairs_is_not() -> None:
+    """Its pairs may all be sound: the device still cannot do what it could."""
+    judged = judge(failed("shell-loop", pairs=made_pairs(0.0, 5)), DeviceHealth(), NOW)
+    assert judged.reason.startswith("reference: ")

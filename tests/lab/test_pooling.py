@@ -235,3 +235,28 @@ def test_a_metric_that_a_device_does_not_report_is_a_failure_and_never_silence()
     assert comparison.pairs == BATCH
     assert comparison.failure is not None
     assert comparison.failure.reason == "a device reported no RUN memory"
+
+
+def test_devices_that_measured_other_builds_are_named() -> None:
+    chance, comparison = random.Random(1), pooled()
+    for digest in ("a" * 64, "b" * 64):
+        number, parameters = comparison.ask()
+        made = batch_of(number, pairs(chance, parameters, 0.0)).reports[0]
+        build = TREATMENT.model_copy(update={"digest": digest})
+        comparison.add(PooledBatch(number, (report_of(made.result.model_copy(update={"build": build})),)))
+    result = report(comparison).result
+    (note,) = (note for note in result.notes if note.code == "builds_differ")
+    assert note.message == "hosts measured 2 different builds of the treatment"
+    assert not result.trusted
+
+
+def test_a_device_that_reports_in_another_unit_is_a_failure() -> None:
+    chance, comparison = random.Random(1), fed([("one", 0.0)])
+    for _ in range(3):
+        number, parameters = comparison.ask()
+        made = batch_of(number, pairs(chance, parameters, 0.0)).reports[0]
+        other = comparison_of(made).model_copy(update={"unit": "us"})
+        comparison.add(PooledBatch(number, (report_of(made.result.model_copy(update={"comparison": other})),)))
+    assert comparison.pairs == BATCH
+    assert comparison.failure is not None
+    assert comparison.failure.reason == "a device reported NET latency in us, and another in ms"

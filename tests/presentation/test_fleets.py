@@ -103,3 +103,11 @@ def test_the_picture_has_a_row_for_each_class() -> None:
     dots = [mark for mark in picture.marks if isinstance(mark, Dot)]
     assert len(dots) == 5
     assert dots[0].x > dots[1].x > dots[2].x
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_repeated_results_the_most_severe_counts(order: int) -> None:
+    """A regression is not hidden by another result of the same builds on the same class."""
+    repeated = [many()[2].model_copy(update={"device": many()[0].device}), *many()[:2]]
+    (fleet,) = find_fleets(repeated[::order])
+    assert describe_fleet(fleet).text == "▼ mv2/a: slower on 2 of 2 classes by 2.1 … 4.8 %"

@@ -60,7 +60,7 @@ def compare_batch(
             with item.cache:
                 alone = not codes and len(items) == 1
                 codes.append(_compare(item, workload, settings, display, listeners, alone=alone))
-    return _combine(codes)
+    return combine_codes(codes)
 
 
 def builds_ahead(settings: Settings, platform: Platform) -> bool:
@@ -126,7 +126,7 @@ def _build_ahead(workload: Workload, task: ComparisonTask, display: Display) -> 
         build_sides(workload.plan(display), task.control, task.treatment, display)
 
 
-def _combine(codes: Sequence[ExitCode]) -> ExitCode:
+def combine_codes(codes: Sequence[ExitCode]) -> ExitCode:
     """Return the most severe code; a usage error ranks below a regression, which other commits showed without it."""
     if ExitCode.USAGE in codes and ExitCode.REGRESSION not in codes:
         return ExitCode.USAGE

@@ -55,11 +55,11 @@ class SilentDisplay:
     """
 
     def __init__(self, display: Display) -> None:
-        self.display = display
+        self._display = display
 
     def task(self, text: str, total: float | None = None) -> AbstractContextManager[Task]:
         """Show a task."""
-        return self.display.task(text, total)
+        return self._display.task(text, total)
 
     def say(self, text: str) -> None:
         """Show nothing."""

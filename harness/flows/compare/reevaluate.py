@@ -6,7 +6,6 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 from rich.console import Console
 
@@ -23,12 +22,9 @@ from harness.display.tables import plain_text, print_output
 from harness.flows.compare.requests import validate_parameters
 from harness.flows.measure.reporting import Reporting, give_reports
 from harness.presentation.documents import ComparisonDocument
-from harness.running.comparability import LOST_LAUNCHES, UNEQUAL_SAMPLES
+from harness.running.comparability import find_doubt
 from harness.store.canonical_json import load_result
 from harness.store.tree import find_results
-
-_DOUBTS: Final = frozenset({*LOST_LAUNCHES, UNEQUAL_SAMPLES})
-"""Codes of notes that speak against `no change`, whatever the pairs say."""
 
 
 def reevaluate(
@@ -86,9 +82,8 @@ def _decide_again(result: Result, replaced: Mapping[str, object], file: Path) ->
     if comparison is None or not (result.ok or comparison.identical):
         return result  # a failure stays one: its pairs are not all there were
     parameters = validate_parameters({**comparison.parameters.model_dump(), **replaced})
-    doubt = next((note.message for note in result.notes if note.code in _DOUBTS and not note.trust), None)
     try:
-        recomputed = recompute(comparison, parameters, doubt=doubt)
+        recomputed = recompute(comparison, parameters, doubt=find_doubt(result.notes))
     except (ValueError, ArithmeticError, LookupError) as error:
         raise EnvironmentProblem(
             f"{file} cannot be evaluated: {error}",

@@ -7,7 +7,7 @@ from typing import Final
 
 from harness.core.comparison import Comparison
 from harness.core.result import Result
-from harness.presentation.fleets import Fleet, describe_fleet
+from harness.presentation.fleets import Fleet, summarise_fleet
 from harness.presentation.numbers import format_change, format_interval
 from harness.presentation.text import make_printable
 from harness.presentation.verdicts import categorise, stated_interval
@@ -46,7 +46,7 @@ def draw_fleet(fleet: Fleet, name: str) -> Picture:
     for number, member in enumerate(shown):
         marks += _row(member, TOP + _ROW * number, along)
     description = "; ".join(f"{_name(member)}: {_words(member)}" for member in shown)
-    return Picture(name, WIDTH, height, describe_fleet(fleet).text[2:], description, marks)
+    return Picture(name, WIDTH, height, f"{make_printable(fleet.title)}: {summarise_fleet(fleet)}", description, marks)
 
 
 def _fit(comparisons: Sequence[Comparison]) -> Axis:
