@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from importlib.util import find_spec
 from pathlib import Path
@@ -57,15 +58,17 @@ def require_packages() -> None:
         )
 
 
-def configure(logged: Literal["warning", "error"] = "warning") -> None:
+def configure(logged: Literal["warning", "critical"] = "warning") -> None:
     """Apply the settings to this process and those that it starts. The packages are installed (`require_packages`).
 
     Args:
         logged: What the library writes at least. A host says in words of its own that it lost its lab.
     """
-    os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", logged)  # it configures logging when it is imported
+    level = os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", logged)  # of the processes of devices too
     import dask  # noqa: PLC0415 - an extra
+    import distributed  # noqa: F401, PLC0415 - an extra, which configures logging when it is imported
 
+    logging.getLogger("distributed").setLevel(level.upper())  # it was imported before, where there are certificates
     dask.config.set(DASK_CONFIG)
 
 

@@ -83,7 +83,7 @@ class Host:
             EnvironmentProblem: There is no device.
         """
         require_packages()
-        configure(logged="error")
+        configure(logged="critical")
         if not self._find_devices():
             raise EnvironmentProblem(
                 f"no device of {', '.join(self.platforms)} is connected",

@@ -79,6 +79,8 @@ def test_a_machine_with_a_certificate_measures(lab: Lab, authority: Path, projec
     assert lab.address.startswith("tls://")
     done = _measure(lab, project, "--lab-certificates", str(authority / HERE))
     assert done.code == 0, done.stderr
+    assert " - INFO - " not in lab.scheduler.text
+    assert "distributed" not in (lab.folder / "green.log").read_text()
 
 
 @pytest.mark.slow
