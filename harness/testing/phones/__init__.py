@@ -38,7 +38,7 @@ this machine; /sys consists of plain files.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,6 +66,7 @@ def start_phones(
     api: int = 34,
     abi: str | None = None,
     programs: Mapping[str, Path] | None = None,
+    products: Sequence[str] = (),
 ) -> AbstractContextManager[PhoneLab]:
     """Start stand-in Android phones, and a private adb server that lists them as `device`.
 
@@ -78,13 +79,15 @@ def start_phones(
         abi: `arm64-v8a` for phones that execute it by qemu; None for what this machine executes.
         programs: Programs of this machine that take the place of the phone's, by name: `toybox` for all of Android's
             tools, or `setsid` for one of them. They are static, or find what they load in the phone.
+        products: What the phones are, one after the other and again from the first, as `Pixel 8`: their classes in a
+            lab. Empty for stand-ins.
 
     Raises:
         StandInUnavailable: This machine cannot have them; raised on entering the context.
     """
     from harness.testing.phones.android.lab import start_lab
 
-    return start_lab(count, rooted=rooted, api=api, abi=abi, programs=programs or {})
+    return start_lab(count, rooted=rooted, api=api, abi=abi, programs=programs or {}, products=products)
 
 
 def start_iphones(count: int = 1, *, version: str = "16.7.10") -> AbstractContextManager[IPhoneLab]:

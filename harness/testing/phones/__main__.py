@@ -19,6 +19,7 @@ def main() -> int:
     parser.add_argument("--rooted", action="store_true", help="run adbd as root, and provide su")
     parser.add_argument("--api", type=int, default=34, help="Android's API level")
     parser.add_argument("--abi", choices=("x86_64", "arm64-v8a"), help="what the phones execute")
+    parser.add_argument("--product", action="append", default=[], help="what a phone is, for each in turn: `Pixel 8`")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", title="actions on phones that run")
     control.add_parsers(actions)
     options = parser.parse_args()
@@ -29,7 +30,13 @@ def main() -> int:
             print(find_binaries().adbd)
             return ExitCode.OK
         with (
-            start_phones(options.phones, rooted=options.rooted, api=options.api, abi=options.abi) as lab,
+            start_phones(
+                options.phones,
+                rooted=options.rooted,
+                api=options.api,
+                abi=options.abi,
+                products=options.product,
+            ) as lab,
             control.serve(lab) as path,
         ):
             print("".join(f"{phone.serial}\n" for phone in lab.phones), end="")

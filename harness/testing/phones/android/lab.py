@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import secrets
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,7 @@ from harness.testing.phones import StandInUnavailable
 from harness.testing.phones.android import adb_server
 from harness.testing.phones.android.binaries import ARM64, find_binaries, find_qemu
 from harness.testing.phones.android.container import NAMESPACES, run_container
-from harness.testing.phones.android.guest.model import PhoneModel
+from harness.testing.phones.android.guest.model import PRODUCT, PhoneModel
 from harness.testing.phones.android.phone import StandInPhone
 from harness.testing.phones.android.proxy import Proxy, run_event_loop
 
@@ -74,7 +74,7 @@ def find_obstacle() -> str | None:
 
 @contextlib.contextmanager
 def start_lab(
-    count: int, *, rooted: bool, api: int, abi: str | None, programs: Mapping[str, Path]
+    count: int, *, rooted: bool, api: int, abi: str | None, programs: Mapping[str, Path], products: Sequence[str] = ()
 ) -> Iterator[PhoneLab]:
     """Start phones and their adb server; see `harness.testing.phones.start_phones`."""
     _check_namespaces()
@@ -101,7 +101,9 @@ def start_lab(
         loop = stack.enter_context(run_event_loop())
         port = stack.enter_context(adb_server.serve(folder))
         phones = tuple(
-            stack.enter_context(_run_phone(folder / str(number), model.numbered(number), loop, port))
+            stack.enter_context(
+                _run_phone(folder / str(number), model.numbered(number, products or (PRODUCT,)), loop, port)
+            )
             for number in range(count)
         )
         for phone in phones:

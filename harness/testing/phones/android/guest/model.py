@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 CPU: Final = "sys/devices/system/cpu"
+PRODUCT: Final = "Stand-in"
 
 POLICIES: Final = (
     (0, 4, (300_000, 738_000, 1_197_000, 1_803_000)),
@@ -54,6 +56,7 @@ class PhoneModel:
         loader: Path where programs expect the dynamic loader, for example `lib64/ld-linux-x86-64.so.2`.
         programs: Programs of this machine that become programs of the phone, by name.
         arm64_interpreter: The qemu that executes arm64 programs; None where the phone executes what the machine does.
+        product: Value of `ro.product.model`.
     """
 
     serial: str
@@ -64,10 +67,11 @@ class PhoneModel:
     loader: str
     programs: dict[str, str]
     arm64_interpreter: str | None = None
+    product: str = PRODUCT
 
-    def numbered(self, number: int) -> PhoneModel:
-        """Return the model with a serial of its own."""
-        return replace(self, serial=f"{self.serial}{number:04}")
+    def numbered(self, number: int, products: Sequence[str]) -> PhoneModel:
+        """Return the model with a serial of its own, and one product after the other."""
+        return replace(self, serial=f"{self.serial}{number:04}", product=products[number % len(products)])
 
     def to_json(self) -> str:
         """Return it as an argument of the controller."""
@@ -128,7 +132,7 @@ def properties(model: PhoneModel) -> dict[str, str]:
     return {
         "ro.product.manufacturer": "Edge",
         "ro.product.brand": "edge",
-        "ro.product.model": "Stand-in",
+        "ro.product.model": model.product,
         "ro.product.device": "standin",
         "ro.product.cpu.abi": model.abi,
         "ro.product.cpu.abilist": model.abi,
