@@ -34,6 +34,7 @@ PREFIX: Final = "ehrig"
 _BRIDGE: Final = f"{PREFIX}0"
 _SCHEDULER: Final = "10.77.0.1"
 _PORT: Final = 8786
+ADDRESS: Final = f"{_SCHEDULER}:{_PORT}"
 _START_S: Final = 600
 _HERE: Final = Path(__file__).parent
 _ROOT: Final = _HERE.parents[2]
@@ -48,6 +49,9 @@ class Rig:
     devices: int
     classes: int
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    variables: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Further variables of the processes of a host."""
+    join_flags: Sequence[str] = ("--platforms", "sleepers")
 
     @property
     def names(self) -> Sequence[str]:
@@ -76,9 +80,12 @@ class Rig:
             "HARNESS_LOCAL_REPORTER": str(self.folder / "results"),
             "HARNESS_CONFIG_DIR": str(self.folder / "config"),
             "TMPDIR": str(self.folder / "tmp" / host),
+            **self.variables.get(host, {}),
         }
 
-    def start(self, name: str, words: Sequence[str], *, inside: str | None = None) -> subprocess.Popen[bytes]:
+    def start(
+        self, name: str, words: Sequence[str], *, inside: str | None = None, variables: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
         (self.folder / "tmp" / (inside or "client")).mkdir(parents=True, exist_ok=True)
         prefix = ("ip", "netns", "exec", f"{PREFIX}-{inside}") if inside else ()
         with (self.folder / f"{name}.log").open("ab") as log:
@@ -86,7 +93,7 @@ class Rig:
                 [*prefix, *words],
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=self.environment(inside or "client"),
+                env={**self.environment(inside or "client"), **(variables or {})},
                 start_new_session=True,
                 cwd=self.folder,
             )
@@ -141,9 +148,19 @@ def clean() -> None:
         ip("link", "delete", link.name, check=False)
 
 
+def make_keys(rig: Rig) -> Path:
+    """Make the folders of a lab and its certificates, and return the folder of these."""
+    for name in ("locks", "config", "caches"):
+        (rig.folder / name).mkdir(parents=True)
+    words = (sys.executable, "-m", "harness", "lab", "certificate", "rig", "--certificates", str(rig.folder / "keys"))
+    subprocess.run(words, check=True, capture_output=True, env=rig.environment("client"), cwd=rig.folder)
+    return find_keys(rig)
+
+
 def prepare(rig: Rig, durations: Sequence[float]) -> Path:
     """Write the platform as an installed package, certificates, and the specification of the jobs."""
-    for name in ("locks", "config", "caches", "busy", "site/sleepers-1.0.dist-info"):
+    make_keys(rig)
+    for name in ("busy", "site/sleepers-1.0.dist-info"):
         (rig.folder / name).mkdir(parents=True)
     information = rig.folder / "site" / "sleepers-1.0.dist-info"
     information.joinpath("METADATA").write_text("Metadata-Version: 2.1\nName: sleepers\nVersion: 1.0\n")
@@ -151,8 +168,6 @@ def prepare(rig: Rig, durations: Sequence[float]) -> Path:
         "[edge_harness.platforms]\nsleepers = tests.benchmarks.lab.sleepers:create\n"
     )
     rig.diary.touch()
-    words = (sys.executable, "-m", "harness", "lab", "certificate", "rig", "--certificates", str(rig.folder / "keys"))
-    subprocess.run(words, check=True, capture_output=True, env=rig.environment("client"), cwd=rig.folder)
     tests = [
         {"identifier": f"j{number:05}", "metric": "delay", "commands": [f"sh -c '{script(rig, duration)}'"]}
         for number, duration in enumerate(durations)
@@ -197,7 +212,7 @@ def serve(rig: Rig, secrets: Path) -> None:
 
 
 def join(rig: Rig, name: str, secrets: Path) -> None:
-    flags = (f"{_SCHEDULER}:{_PORT}", "--platforms", "sleepers", "--certificates", str(secrets))
+    flags = (ADDRESS, *rig.join_flags, "--certificates", str(secrets))
     rig.start(name, (sys.executable, "-m", "harness", "lab", "join", *flags), inside=name)
 
 
@@ -214,7 +229,7 @@ def run_ours(rig: Rig, durations: Sequence[float], faults: Faults | None) -> dic
             for name in rig.names:
                 wait_for("joined as", rig.folder / f"{name}.log", rig.devices)
             classes = [f"class-{number}" for number in range(rig.classes)]
-            flags = ("--lab", f"{_SCHEDULER}:{_PORT}", "--lab-certificates", str(secrets), "--device-class", *classes)
+            flags = ("--lab", ADDRESS, "--lab-certificates", str(secrets), "--device-class", *classes)
             quiet = ("--no-screen-reporter",)
             began = time.monotonic()
             client = rig.start("client", (sys.executable, "-m", "harness", str(spec), *flags, *quiet))
@@ -265,12 +280,17 @@ def bound(rig: Rig, durations: Sequence[float]) -> float:
     return max(max(*durations, sum(durations) / size) for size in rig.class_sizes().values())
 
 
+_OF_HOSTS: Final = frozenset({"host", "process", "cable", "device", "disk", "phone"})
+"""Faults that hit a host; others hit the process of their name."""
+
+
 @dataclass
 class Faults:
     """Faults of every kind in turn, at times and places that a seed decides."""
 
     chance: random.Random
     every_s: float
+    kinds: Sequence[str] = ("host", "process", "cable", "scheduler", "device", "disk")
     counts: Counter[str] = field(default_factory=Counter)
     repairs: list[tuple[float, Any]] = field(default_factory=list)
     next_at: float = 0.0
@@ -286,17 +306,18 @@ class Faults:
         if now < self.next_at:
             return
         self.next_at = now + self.every_s * self.chance.uniform(0.5, 1.5)
-        kind = self.chance.choice(("host", "process", "cable", "scheduler", "device", "disk"))
+        kind = self.chance.choice(self.kinds)
         name = self.chance.choice(rig.names)
-        if (kind if kind == "scheduler" else name) in rig.processes:
+        if (name if kind in _OF_HOSTS else kind) in rig.processes:
             self.counts[kind] += getattr(self, f"_{kind}")(rig, name, secrets) is not False
 
-    def _later(self, seconds: float, repair: Any) -> None:  # noqa: ANN401 - of any kind
+    def later(self, seconds: float, repair: Any) -> None:  # noqa: ANN401 - of any kind
+        """Repair something after a while."""
         self.repairs.append((time.monotonic() + seconds, repair))
 
     def _host(self, rig: Rig, name: str, secrets: Path) -> None:
         rig.kill(name)
-        self._later(self.chance.uniform(2, 10), lambda: join(rig, name, secrets))
+        self.later(self.chance.uniform(2, 10), lambda: join(rig, name, secrets))
 
     def _process(self, rig: Rig, name: str, secrets: Path) -> bool:
         """Kill the process of a device alone: what it started is left to whoever cleans up."""
@@ -321,11 +342,11 @@ class Faults:
     def _cable(self, rig: Rig, name: str, secrets: Path) -> None:
         link = f"{PREFIX}o{name.lstrip('h')}"
         ip("link", "set", link, "down")
-        self._later(self.chance.uniform(2, 45), lambda: ip("link", "set", link, "up"))
+        self.later(self.chance.uniform(2, 45), lambda: ip("link", "set", link, "up"))
 
     def _scheduler(self, rig: Rig, name: str, secrets: Path) -> None:
         rig.kill("scheduler")
-        self._later(self.chance.uniform(1, 5), lambda: serve(rig, secrets))
+        self.later(self.chance.uniform(1, 5), lambda: serve(rig, secrets))
 
     def _disk(self, rig: Rig, name: str, secrets: Path) -> None:
         """Fill the cache and the temporary folder of a host."""
@@ -340,7 +361,7 @@ class Faults:
             for place in places:
                 subprocess.run(("umount", "-l", str(place)), check=False)
 
-        self._later(self.chance.uniform(3, 12), empty)
+        self.later(self.chance.uniform(3, 12), empty)
 
 
 def _is_device(process: psutil.Process) -> bool:
