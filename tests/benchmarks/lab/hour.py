@@ -42,7 +42,7 @@ PRODUCTS: Final = ("Pixel 8", "Galaxy S24", "Moto G84")
 CLASSES: Final = ("edge-pixel-8", "edge-galaxy-s24", "edge-moto-g84")
 SLOWER: Final = PRODUCTS[0]
 PERSONS: Final = ("anna", "bert", "carl")
-LISTED: Final = 20
+LISTED: Final = 10
 """Benchmarks of each list."""
 _PORT: Final = 8080
 _SERVER: Final = f"http://127.0.0.1:{_PORT}"
@@ -65,6 +65,15 @@ done
 """
 
 
+_READ_CONFLICTS: Final = """
+import os
+import adbutils
+
+for device in adbutils.AdbClient("127.0.0.1", int(os.environ["ANDROID_ADB_SERVER_PORT"])).device_list():
+    print(device.shell("touch /data/local/tmp/rig-conflicts; cat /data/local/tmp/rig-conflicts | tr -d '\\n'"), "read")
+"""
+
+
 def write_program(folder: Path, name: str, extra: int) -> Path:
     text = _PROGRAM.replace("STEPS", "4000").replace("SLOWER", SLOWER).replace("EXTRA", str(extra))
     file = folder / name
@@ -74,7 +83,7 @@ def write_program(folder: Path, name: str, extra: int) -> Path:
 
 
 def write_specification(file: Path, program: Path, *identifiers: str) -> Path:
-    tests = [{"identifier": name, "metric": "delay", "commands": ["{files.program}"]} for name in identifiers]
+    tests = [{"identifier": name, "metric": "delay", "commands": ["sh {files.program}"]} for name in identifiers]
     files = {"program": {"filename": program.name, "location": str(program)}}
     model = {"name": file.stem, "format": "none", "framework": "generic", "files": files}
     file.parent.mkdir(exist_ok=True)
@@ -273,8 +282,14 @@ def phones(rig: Rig, each: int) -> Iterator[None]:
 
 
 def count_conflicts(rig: Rig) -> int:
-    files = (rig.folder / "phones").rglob("rig-conflicts")
-    return sum(file.read_text().count("x") for file in files)
+    """Count the programs that met another one on their phone, as all phones wrote it down."""
+    for name in rig.names:
+        rig.start(f"conflicts-{name}", (sys.executable, "-c", _READ_CONFLICTS), inside=name).wait()
+    logs = [(rig.folder / f"conflicts-{name}.log").read_text() for name in rig.names]
+    answers = [line for log in logs for line in log.splitlines()]
+    if [line.rpartition(" ")[2] for line in answers].count("read") != rig.hosts * rig.devices:
+        raise RuntimeError(f"not every phone can be read: {answers}")
+    return sum(line.count("x") for line in answers)
 
 
 def count_listed(rig: Rig, rounds: int) -> dict[str, Any]:
