@@ -52,8 +52,14 @@ async def _serve(host: str, port: int, security: Security | None, say: Callable[
         async with scheduler:
             say(f"the lab is at {scheduler.address}; bring devices with `harness lab join {scheduler.address}`")
             await stop.wait()
-    except OSError as error:
-        raise EnvironmentProblem(f"cannot listen at {host}:{port}: {error.strerror or error}") from error
+    except (OSError, RuntimeError) as error:
+        reason = error if isinstance(error, OSError) else error.__cause__  # the library says that it failed to start
+        if not isinstance(reason, OSError):
+            raise
+        raise EnvironmentProblem(
+            f"cannot listen at {host}:{port}: {reason.strerror or reason}",
+            hint="another lab may be there: `harness lab status`; --port 0 takes a port that is free",
+        ) from error
     return ExitCode.OK
 
 

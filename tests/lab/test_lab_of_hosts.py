@@ -177,6 +177,13 @@ def test_a_lab_without_certificates_listens_here_alone(lab: Lab) -> None:
     assert {*listening} == {"127.0.0.1"}
 
 
+def test_a_port_that_is_taken_is_told(lab: Lab, project: Project) -> None:
+    done = project.harness("lab", "serve", "--port", lab.address.rpartition(":")[2])
+    assert done.code == 3
+    assert "cannot listen at 127.0.0.1:" in done.stderr
+    assert "address already in use" in done.stderr.lower()
+
+
 def test_nothing_is_told_over_plain_http(lab: Lab) -> None:
     own = psutil.Process(lab.scheduler.started.pid)
     ports = {each.laddr.port for each in own.net_connections("inet") if each.status == psutil.CONN_LISTEN}
