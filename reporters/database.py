@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.config.settings import Settings
+from harness.core.device_doubt import DeviceDoubt
 from harness.core.errors import EnvironmentProblem, HarnessError, ReporterFailed
 from harness.core.protocols import Reporter
 from harness.core.result import Report, make_writable
@@ -69,6 +71,12 @@ class DatabaseReporter:
         except HarnessError as error:
             self._missed.append(Path(report.place) if report.place is not None else None)
             raise self._describe(error) from error
+
+    def keep_doubts(self, doubts: Sequence[DeviceDoubt]) -> None:
+        """Store of which devices the results are in doubt."""
+        from harness.store.database.doubts import store_doubts  # noqa: PLC0415 - only where a database is asked for
+
+        store_doubts(self._open(), doubts)
 
     @property
     def unreported(self) -> int:

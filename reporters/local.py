@@ -5,6 +5,7 @@
         logs/<name>.txt     what each launch wrote
         artifacts/<name>    what probes left, such as recorded profiles
     <folder>/index.jsonl    one line per result: `harness.store.index`
+    <folder>/doubts.json    devices whose results are in doubt: `harness.store.doubts`
 
 The hierarchy is FAI-PEP's. The date is the commit's (UTC), or that of the measurement where the build has no commit
 time. A numbered folder that exists is complete, and is never written again.
@@ -12,17 +13,19 @@ time. A numbered folder that exists is complete, and is never written again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
 from harness.config.settings import Settings
+from harness.core.device_doubt import DeviceDoubt
 from harness.core.errors import EnvironmentProblem, ReporterFailed
 from harness.core.probe import Artifact
 from harness.core.protocols import Reporter
 from harness.core.result import RawLog, Report, make_writable
 from harness.files.writability import check_writable_folder
 from harness.store.canonical_json import RESULT_FILE, to_pretty_json
+from harness.store.doubts import DOUBTS_FILE, keep_doubts
 from harness.store.index import append_entry, build_entry, check_index, read_index
 from harness.store.known_devices import INDEX_FILE
 from harness.store.tree import ARTIFACTS, LOGS, encode_segment, publish_folder, result_folder
@@ -80,6 +83,20 @@ class LocalReporter:
     def stored_uids(self) -> frozenset[str]:
         """Return the identifiers of all results below the folder."""
         return frozenset(entry.uid for entry in read_index(self._folder).entries)
+
+    def keep_doubts(self, doubts: Sequence[DeviceDoubt]) -> None:
+        """Keep of which devices the results are in doubt, in `doubts.json`.
+
+        Raises:
+            EnvironmentProblem: It cannot be written.
+        """
+        try:
+            keep_doubts(self._folder, doubts)
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"{self._folder / DOUBTS_FILE} cannot be written: {error.strerror or error}",
+                hint="free disk space or fix permissions there",
+            ) from error
 
     def close(self) -> None:
         """Do nothing: every result is on the disk."""

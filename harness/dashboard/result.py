@@ -9,6 +9,7 @@ from typing import Final
 
 from markupsafe import Markup
 
+from harness.core.device_doubt import DeviceDoubt, mark_doubts
 from harness.core.metric import main_metric
 from harness.core.result import Result, make_writable, without_samples
 from harness.dashboard.change_lines import CommitLine, describe_commit_info
@@ -61,7 +62,13 @@ class _ContrastLine:
     href: str
 
 
-def render_result(result: Result, row: ResultRow, artifacts: Sequence[ArtifactInfo], site: Site) -> str:
+def render_result(
+    result: Result,
+    row: ResultRow,
+    artifacts: Sequence[ArtifactInfo],
+    site: Site,
+    doubts: Sequence[DeviceDoubt] = (),
+) -> str:
     """Render the page.
 
     Args:
@@ -69,9 +76,10 @@ def render_result(result: Result, row: ResultRow, artifacts: Sequence[ArtifactIn
         row: The same as lists have it.
         artifacts: Its files.
         site: The site.
+        doubts: Doubts about its device.
     """
     links = site.links
-    shown = make_writable(result)
+    shown = make_writable(mark_doubts(result, doubts))
     return render_view(
         "result.html",
         site,

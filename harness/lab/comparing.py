@@ -171,7 +171,7 @@ def run_comparison(
     try:
         with display.board("comparing in the lab", HEADER) as board:
             comparing.board = board
-            Submitter(settings, display, comparing, files, task.check).run()
+            Submitter(settings, display, comparing, files, task.check, keep_doubts=reporting.keep_doubts).run()
             comparing.close()
     except KeyboardInterrupt as interruption:
         interruption.add_note(reporting.describe_kept(comparing.count_kept_pairs()))

@@ -17,7 +17,8 @@ from typing import Final
 
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
-from harness.core.errors import EnvironmentProblem, ExitCode, HarnessError
+from harness.core.device_doubt import DeviceDoubt
+from harness.core.errors import EnvironmentProblem, ExitCode, HarnessError, ReporterFailed
 from harness.core.outcome import Outcome
 from harness.core.protocols import Display
 from harness.core.result import Report
@@ -130,6 +131,7 @@ class Dispatcher:
         """Those that measure, with the class of the device."""
         self._claim = str(uuid.uuid4())
         self._problem = ""
+        self._doubts: tuple[DeviceDoubt, ...] = ()
 
     def run(self) -> ExitCode:
         """Take requests until a signal ends it; those that are measured then go back into the queue.
@@ -166,13 +168,26 @@ class Dispatcher:
         while True:
             now = time.monotonic()
             if not looked or now - looked >= _OFFER_S:
-                looked, classes = now, Counter(place.device_class for place in engine.places() if not place.health)
+                places = engine.places()
+                looked, classes = now, Counter(place.device_class for place in places if not place.health)
+                self._tell_doubts(tuple(doubt for place in places for doubt in place.doubts))
                 self._announce(classes)
                 self._problem = ""
             self._threads = {thread: name for thread, name in self._threads.items() if thread.is_alive()}
             free = classes - Counter(self._threads.values())
             if not free or not self._take(sorted(free)):
                 pause(_POLL_S)
+
+    def _tell_doubts(self, doubts: tuple[DeviceDoubt, ...]) -> None:
+        """Let the server know of which devices its results are in doubt, when that changes."""
+        if doubts == self._doubts:
+            return
+        try:
+            self._open_reporter().keep_doubts(doubts)
+        except ReporterFailed as problem:
+            self._warn(problem)
+        else:
+            self._doubts = doubts
 
     def _announce(self, classes: Mapping[str, int]) -> None:
         """Announce the specifications, and the classes of devices that are there.
@@ -312,7 +327,7 @@ class Dispatcher:
         """Send results that a process before this one had measured, or that the server could not take."""
         self._open_reporter().flush(self._display)
 
-    def _warn(self, problem: EnvironmentProblem) -> None:
+    def _warn(self, problem: HarnessError) -> None:
         """Show a problem once, however long it lasts."""
         if problem.message != self._problem:
             self._problem = problem.message

@@ -7,7 +7,7 @@ import math
 import statistics
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,7 @@ from pydantic import JsonValue, ValidationError
 from harness.config.settings import Settings
 from harness.core.comparison import Parameters, Verdict
 from harness.core.device import Device
+from harness.core.device_doubt import DeviceDoubt
 from harness.core.result import Result
 from harness.core.values import Value
 from harness.files.atomic import write_atomically
@@ -93,6 +94,30 @@ class DeviceHealth(Value):
     def last_good(self) -> float | None:
         """When the last good check ended, Unix seconds; None where there was none."""
         return next((check.time for check in reversed(self.checks) if not check.reason), None)
+
+    def doubts(self, device: Device, device_class: str) -> Iterator[DeviceDoubt]:
+        """Yield a doubt for each row of bad checks after a good one, oldest first.
+
+        It is resolved where none of them measured anything, and the check after them is good.
+        """
+        good: HealthCheck | None = None
+        bad: list[HealthCheck] = []
+        for check in (*self.checks, None):
+            if check is not None and check.reason:
+                bad.append(check)
+                continue
+            if good is not None and bad:
+                first = next((each for each in bad if each.figure is not None), None)
+                yield DeviceDoubt(
+                    identity=device.identity,
+                    name=device.name,
+                    device_class=device_class,
+                    since=good.time,
+                    until=max(each.time for each in (good, *bad)),
+                    reason=(first or bad[0]).reason,
+                    resolved=first is None and check is not None,
+                )
+            good, bad = check, []
 
     def is_due(self, now: float, every_s: float) -> bool:
         """Return whether to check the device now.

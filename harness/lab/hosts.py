@@ -225,7 +225,9 @@ class Host:
         self._checked_at[device.identity] = asyncio.get_running_loop().time()
         self.say(f"{device.name}: " + (f"out of the pool: {health.reason}" if health.reason else "healthy"))
         if not health.is_good and before.is_good:
-            self.say(f"! {device.name}: in doubt are its results whose meta has last_good_check {health.last_good}")
+            for doubt in health.doubts(device, self._class_of(device)):
+                if doubt.since == health.last_good:
+                    self.say(f"! {doubt.note.message}: its results since then are in doubt")
         if health.is_good is not before.is_good and nanny in self._nannies.values():
             del self._nannies[device.identity]
             await nanny.close()  # its jobs that wait go to others

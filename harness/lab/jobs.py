@@ -18,6 +18,7 @@ from harness.core.benchmark import Benchmark
 from harness.core.build import BuildInfo
 from harness.core.comparison import Parameters
 from harness.core.device import Device
+from harness.core.device_doubt import DeviceDoubt
 from harness.core.errors import EnvironmentProblem
 from harness.core.result import Report
 from harness.core.values import Value
@@ -65,6 +66,7 @@ class Place(Value):
         address: Address of its process.
         versions: Versions of its process.
         health: Why no job reaches it, or that its health is checked; empty while it is in the pool.
+        doubts: When its results are in doubt, because a check of its health was bad.
     """
 
     device: Device
@@ -73,6 +75,7 @@ class Place(Value):
     address: str = ""
     versions: Versions
     health: str = ""
+    doubts: tuple[DeviceDoubt, ...] = ()
 
 
 class LabFile(Value):

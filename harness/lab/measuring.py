@@ -90,7 +90,7 @@ def measure(
     """
     files = JobFiles()
     jobs = _Measuring(benchmarks, settings, reporting, files, make_id)
-    Submitter(settings, display, jobs, files, check).run()
+    Submitter(settings, display, jobs, files, check, keep_doubts=reporting.keep_doubts).run()
 
 
 def _reproduce(result: Result, settings: Settings) -> Reproduction | None:

@@ -6,11 +6,14 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from pydantic import JsonValue
+
 from harness.analysis.compare.operators import compare_operators
 from harness.analysis.compare.recompute import recompute
 from harness.analysis.results import merge_notes
 from harness.analysis.summary import control_summary, diff_summary, summarise
 from harness.core.comparison import Comparison, OperatorMedians, Pair, Parameters
+from harness.core.device_doubt import LAST_GOOD_CHECK, LAST_GOOD_CHECKS
 from harness.core.launch_interval import interval_of
 from harness.core.metric import ControlSide, Metric
 from harness.core.note import Note
@@ -132,6 +135,7 @@ def merge_reports(
         "launches": tuple(launch for report in reports for launch in report.result.launches),
         "control_launches": tuple(launch for report in reports for launch in report.result.control_launches),
         "metrics": tuple(_merge_metrics([report.result for report in reports])),
+        "meta": _merge_checks(reports),
         "comparison": merged.model_copy(update={"discovered": not merged.verdict.is_change}),
         "notes": (
             *_merge_notes(note for report in reports for note in report.result.notes),
@@ -139,6 +143,17 @@ def merge_reports(
         ),
     }
     return Report(result=first.model_copy(update=update), logs=tuple(log for report in reports for log in report.logs))
+
+
+def _merge_checks(reports: Sequence[Report]) -> dict[str, JsonValue]:
+    """Return the free values, with the last good checks of all devices before each of their batches."""
+    meta = {name: value for name, value in reports[0].result.meta.items() if name != LAST_GOOD_CHECK}
+    checks: dict[str, list[JsonValue]] = {}
+    for result in (report.result for report in reports):
+        if result.device is not None and LAST_GOOD_CHECK in result.meta:
+            times = checks.setdefault(result.device.identity, [])
+            times += [time for time in (result.meta[LAST_GOOD_CHECK],) if time not in times]
+    return {**meta, LAST_GOOD_CHECKS: {**checks}} if checks else meta
 
 
 def _note_different_builds(reports: Sequence[Report]) -> Iterator[Note]:

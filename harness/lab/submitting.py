@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import time
@@ -12,6 +13,7 @@ from typing import Final, NamedTuple, Protocol
 
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
+from harness.core.device_doubt import DeviceDoubt
 from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
 from harness.core.protocols import Display
 from harness.core.result import Outcome, Result
@@ -98,6 +100,7 @@ class Submitter:
         jobs: The jobs.
         files: The files that they need.
         check: Called every few seconds; what it raises cancels the jobs.
+        keep_doubts: Called with the devices whose results are in doubt, before the jobs and after them.
     """
 
     _engine: Engine
@@ -109,12 +112,17 @@ class Submitter:
         jobs: Jobs,
         files: JobFiles,
         check: Callable[[], None] = lambda: None,
+        *,
+        keep_doubts: Callable[[Sequence[DeviceDoubt]], None] = lambda _: None,
     ) -> None:
         self._settings = settings
         self._display = display
         self._jobs = jobs
         self._files = files
         self._check = check
+        self._keep_doubts = keep_doubts
+        self._doubts: frozenset[DeviceDoubt] | None = None
+        """Those that were known when the jobs began."""
         self._held: dict[str, deque[_Held]] = {}
         """Jobs that are still to be submitted, by what their devices have."""
         self._pending: dict[LabTask, Target] = {}
@@ -146,6 +154,8 @@ class Submitter:
                         self._begin()
                     lost = None
                     self._wait_for_all()
+                    with contextlib.suppress(LabLost, OSError):  # the next command hears of them
+                        self._look_for_doubts(engine.places())
             except LabLost as error:
                 losses = losses + 1 if self._unanswered == left else 1
                 if losses > _MOST_SENT:
@@ -170,7 +180,9 @@ class Submitter:
         return len(self._pending) + sum(map(len, self._held.values()))
 
     def _begin(self) -> None:
-        targets = choose_targets(self._engine.places(), self._settings.device_class, self._settings.devices)
+        places = self._engine.places()
+        self._look_for_doubts(places)
+        targets = choose_targets(places, self._settings.device_class, self._settings.devices)
         reject_other_versions(targets)
         submissions = self._jobs.begin(targets)
         self._targets = {target.resource: target for target in targets}
@@ -184,6 +196,15 @@ class Submitter:
         """Submit the jobs that have no answer. Hosts that join later ask for files that they lack."""
         self._look()
         self._display.say(f"the lab is back: {self._unanswered} jobs were submitted again")
+
+    def _look_for_doubts(self, places: Sequence[Place]) -> None:
+        """Keep which devices are in doubt, and tell of those that are since the jobs began."""
+        doubts = tuple(doubt for place in places for doubt in place.doubts)
+        self._keep_doubts(doubts)
+        for doubt in doubts if self._doubts is not None else ():
+            if not doubt.resolved and doubt not in (self._doubts or ()):
+                self._display.warn(f"! {doubt.note.message}: its results since then are in doubt")
+        self._doubts = frozenset(doubts)
 
     def _hold(self, submissions: Sequence[Submission]) -> None:
         for submission in submissions:

@@ -23,6 +23,7 @@ from harness import plugins
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
 from harness.core.device import Device
+from harness.core.device_doubt import LAST_GOOD_CHECK
 from harness.core.errors import DeviceLost, EnvironmentProblem, HarnessError
 from harness.core.protocols import BoardRow, Platform, Task, is_local
 from harness.core.result import Outcome, Report
@@ -33,7 +34,7 @@ from harness.flows.measure.jobs import report_failure
 from harness.flows.measure.metering import NO_METERS
 from harness.flows.measure.named_parts import load_frameworks
 from harness.flows.measure.plan import Failure, Plan, assign
-from harness.lab.health import health_file, peek_health
+from harness.lab.health import DeviceHealth, health_file, peek_health
 from harness.lab.jobs import FILES, ChosenSettings, Job, JobReport, Place, own_versions
 from harness.lab.pairs import measure_pairs
 from harness.lab.sharing import use_host
@@ -88,20 +89,25 @@ def describe_place(dask_worker: Worker | None = None) -> str:
         address=address,
         versions=own_versions(),
         health=_describe_health(served),
+        doubts=tuple(_peek(served).doubts(served.device, served.device_class)),
     ).model_dump_json()
 
 
 def _describe_health(served: ServedDevice) -> str:
     if _checking.is_set():
         return "checking"
-    reason = peek_health(health_file(served.cache_dir, served.device)).reason if served.is_checked else ""
+    reason = _peek(served).reason if served.is_checked else ""
     return f"out of the pool: {reason}" if reason else ""
 
 
 def _mark_health(served: ServedDevice) -> dict[str, float]:
     """Return what results say of the last good check, by which those are found that a later bad one puts in doubt."""
-    checked = peek_health(health_file(served.cache_dir, served.device)).last_good if served.is_checked else None
-    return {} if checked is None else {"last_good_check": checked}
+    checked = _peek(served).last_good if served.is_checked else None
+    return {} if checked is None else {LAST_GOOD_CHECK: checked}
+
+
+def _peek(served: ServedDevice) -> DeviceHealth:
+    return peek_health(health_file(served.cache_dir, served.device))
 
 
 def missing_files(digests: tuple[str, ...]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from harness.core.alarm import AlarmReport, AlarmStage
 from harness.core.comparison import Verdict
+from harness.core.device_doubt import DeviceDoubt
 from harness.core.effect import Effect
 from harness.core.evaluation import OutputVerdict
 from harness.core.metric import MetricInfo
@@ -655,6 +656,9 @@ class HistoryReader(Protocol):
 
     def row(self, uid: str) -> ResultRow | None:
         """Return a result as lists have it."""
+
+    def doubts(self, result: Result) -> tuple[DeviceDoubt, ...]:
+        """Return the doubts about its device that concern a result."""
 
     def artifacts(self, uid: str) -> tuple[ArtifactInfo, ...]:
         """Return the files that belong to a result, by name."""

@@ -27,22 +27,25 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
 
 from harness.config.remote_target import RemoteTarget, find_token
 from harness.config.settings import Settings, default_config_dir
+from harness.core.device_doubt import DeviceDoubt, PostedDoubts
 from harness.core.errors import EnvironmentProblem, ReporterFailed
 from harness.core.protocols import FlushOutcome, Progress
 from harness.core.result import Report, Result, make_writable
-from harness.core.values import Value
+from harness.core.values import Value, replace_surrogates
 from harness.files.writability import check_writable_folder
 from harness.store.canonical_json import to_json_line
 from reporters.remote.batches import Batches
-from reporters.remote.endpoint import Endpoint
+from reporters.remote.endpoint import Endpoint, find_route
 from reporters.remote.sender import Sender
-from reporters.remote.spool import OneByOne, Spool, Transmission
+from reporters.remote.spool import OneByOne, SendStatus, Spool, Transmission
 
+_DOUBTS: Final = "/api/v1/doubts"
 _RUN_S: Final = 10.0
 """The longest that sending a batch may take during a run, and the longest that its end may take."""
 
@@ -104,6 +107,24 @@ class RemoteReporter:
         envelope = Envelope(category=self._endpoint.target.category, result=result)
         self._entries.append(self._spool.add(result.uid, to_json_line(envelope).encode()))
         self._sender.wake()
+
+    def keep_doubts(self, doubts: Sequence[DeviceDoubt]) -> None:
+        """Post of which devices the results are in doubt, where the server is one of the harness.
+
+        Raises:
+            ReporterFailed: It does not take them now.
+        """
+        target = find_route(self._endpoint.target, _DOUBTS)
+        if target is None:
+            return
+        endpoint = Endpoint(target, self._endpoint.token)
+        body = to_json_line(replace_surrogates(PostedDoubts(doubts=tuple(doubts)))).encode()
+        try:
+            answer = endpoint.post("doubts", body, _RUN_S)
+        finally:
+            endpoint.close()
+        if answer.status is not SendStatus.SENT:
+            raise ReporterFailed(answer.reason)
 
     @property
     def unreported(self) -> int:

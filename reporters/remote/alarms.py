@@ -7,15 +7,13 @@ that, to `/api/v1/alarms`. What cannot be sent waits in the outbox of the watche
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from harness.config.remote_target import RemoteTarget, find_token
 from harness.core.errors import ReporterFailed
 from harness.core.values import replace_surrogates
 from harness.store.canonical_json import to_json_line
-from reporters.remote.endpoint import Endpoint
+from reporters.remote.endpoint import Endpoint, find_route
 from reporters.remote.spool import SendStatus
 
 if TYPE_CHECKING:
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from harness.core.alarm import AlarmReport
     from harness.core.alarm_protocols import AlarmReporter
 
-_RESULTS: Final = "/api/v1/results"
 _ALARMS: Final = "/api/v1/alarms"
 _POST_S: Final = 30.0
 
@@ -61,11 +58,7 @@ class ServerAlarms:
 
 def find_alarm_target(target: RemoteTarget) -> RemoteTarget | None:
     """Return where the server of a target takes alarms; None if it is no server of the harness."""
-    parts = urlsplit(target.url)
-    path = parts.path.rstrip("/")
-    if path and not path.endswith(_RESULTS):
-        return None
-    return replace(target, url=parts._replace(path=path.removesuffix(_RESULTS) + _ALARMS, query="").geturl())
+    return find_route(target, _ALARMS)
 
 
 def create(settings: Settings) -> AlarmReporter | None:

@@ -10,13 +10,14 @@ import gzip
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
 from harness import __version__
-from harness.config.remote_target import TOKEN_VARIABLE, RemoteTarget
+from harness.config.remote_target import RESULTS_PATH, TOKEN_VARIABLE, RemoteTarget
 from harness.core.network_errors import describe_cause, format_status, is_permanent_refusal
 from reporters.remote.spool import SendResult, SendStatus
 
@@ -173,6 +174,18 @@ class Endpoint:
             login = self.target.login.get_secret_value()
             secrets += [login, login.partition(":")[2], _basic(self.target.login)]
         return sorted(filter(None, secrets), key=len, reverse=True)
+
+
+def find_route(target: RemoteTarget, route: str) -> RemoteTarget | None:
+    """Return another route of the server of a target, such as `/api/v1/alarms`; None if it is no server of the harness.
+
+    It is one if the address has no path, or the one that results are posted to.
+    """
+    parts = urlsplit(target.url)
+    path = parts.path.rstrip("/")
+    if path and not path.endswith(RESULTS_PATH):
+        return None
+    return replace(target, url=parts._replace(path=path.removesuffix(RESULTS_PATH) + route, query="").geturl())
 
 
 def _read_content(response: requests.Response) -> bytes:

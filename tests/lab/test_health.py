@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.config.settings import Settings
+from harness.core.device import Device
 from harness.lab.health import (
     RETRY_S,
     DeviceHealth,
@@ -98,6 +99,38 @@ def test_results_in_doubt_are_those_since_the_last_good_check() -> None:
     good, bad = check(1, time=NOW), check(1, time=NOW + 5, reason="hot")
     assert DeviceHealth(checks=(good, bad, bad)).last_good == NOW
     assert DeviceHealth(checks=(bad,)).last_good is None
+
+
+DEVICE = Device(platform="android", identity="one", name="Pixel 8")
+
+
+@pytest.mark.parametrize(
+    ("checks", "doubts"),
+    [
+        ([], []),
+        ([check(1)], []),
+        ([check(1, reason="hot")], []),  # nothing was measured in the lab before
+        ([check(1), check(1, time=NOW + 5, reason="drift")], [(NOW, NOW + 5, "drift", False)]),
+        (
+            [check(1), check(0, time=NOW + 5, reason="hot"), check(1, time=NOW + 9, reason="drift")],
+            [(NOW, NOW + 9, "drift", False)],
+        ),
+        ([check(1), check(1, time=NOW + 5, reason="drift"), check(1, time=NOW + 9)], [(NOW, NOW + 5, "drift", False)]),
+        ([check(1), check(0, time=NOW + 5, reason="hot"), check(1, time=NOW + 9)], [(NOW, NOW + 5, "hot", True)]),
+        ([check(1), check(0, time=NOW + 5, reason="hot")], [(NOW, NOW + 5, "hot", False)]),
+        (
+            [check(1), check(1, time=NOW + 1, reason="a"), check(1, time=NOW + 2), check(1, time=NOW + 3, reason="b")],
+            [(NOW, NOW + 1, "a", False), (NOW + 2, NOW + 3, "b", False)],
+        ),
+    ],
+)
+def test_bad_checks_put_the_time_since_the_last_good_one_in_doubt(
+    checks: list[HealthCheck], doubts: list[tuple[float, float, str, bool]]
+) -> None:
+    """A phone that was too warm to be checked, and then is as fast as before, has measured well."""
+    measured = [each if each.figure else each.model_copy(update={"figure": None}) for each in checks]
+    found = DeviceHealth(checks=tuple(measured)).doubts(DEVICE, "pixel-8")
+    assert [(doubt.since, doubt.until, doubt.reason, doubt.resolved) for doubt in found] == doubts
 
 
 def test_the_reference_needs_no_file() -> None:

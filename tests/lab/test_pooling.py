@@ -10,6 +10,7 @@ import pytest
 
 from harness.core.comparison import STATISTICS, Comparison, Pair, Parameters, Verdict
 from harness.core.device import Device
+from harness.core.device_doubt import IN_DOUBT, LAST_GOOD_CHECK, LAST_GOOD_CHECKS, DeviceDoubt, mark_doubts
 from harness.core.result import Outcome, Report
 from harness.flows.measure.plan import Failure
 from harness.lab.jobs import Place, own_versions
@@ -128,6 +129,22 @@ def test_each_batch_has_a_coin_of_its_own_and_the_budget_is_kept() -> None:
     assert [parameters.seed for _, parameters in asked] == [
         parameters.seed for _, parameters in [again.ask() for again in [pooled(max_pairs=25)] for _ in range(3)]
     ]
+
+
+def test_the_checks_of_every_device_are_kept_so_that_a_bad_one_marks_the_comparison() -> None:
+    chance, comparison = random.Random(3), pooled()
+    for device, checked in (("one", 5.0), ("two", 6.0), ("one", 5.0), ("one", 9.0)):
+        number, parameters = comparison.ask()
+        batch = batch_of(number, pairs(chance, parameters, 0.0), device)
+        (made,) = batch.reports
+        result = made.result.model_copy(update={"meta": {"note": "mine", LAST_GOOD_CHECK: checked}})
+        comparison.add(PooledBatch(number, (made.model_copy(update={"result": result}),)))
+    merged = report(comparison).result
+    assert merged.meta == {"note": "mine", LAST_GOOD_CHECKS: {"one": [5.0, 9.0], "two": [6.0]}}
+    doubt = DeviceDoubt(identity="one", name="one", device_class="pixel-8", since=9.0, until=99.0, reason="drift")
+    assert doubt.concerns(merged)
+    assert not doubt.model_copy(update={"identity": "two"}).concerns(merged)
+    assert mark_doubts(merged, [doubt]).notes[-1].code == IN_DOUBT
 
 
 def test_pairs_and_launches_are_numbered_on() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from harness.config.settings import Settings
 from harness.core.device import Device
+from harness.core.device_doubt import DeviceDoubt
 from harness.flows.measure.plan import Failure
 from harness.lab import submitting
 from harness.lab.engine import LabLost, LabTask
@@ -195,3 +196,28 @@ def test_jobs_of_a_class_that_is_out_of_the_pool_are_given_up(monkeypatch: pytes
     Submitter(Settings(return_timeout=0.0), RecordedProgress(), jobs, JobFiles()).run()
     assert len(jobs.reasons) == 3
     assert "out of its pool" in jobs.reasons[0]
+
+
+def test_doubts_about_devices_are_kept_before_and_after_the_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    doubt = DeviceDoubt(identity="one", name="one", device_class="pixel", since=1.0, until=2.0, reason="drift")
+
+    class Checked(FakeEngine):
+        doubts: tuple[DeviceDoubt, ...] = ()
+
+        def places(self) -> Sequence[Place]:
+            return [PLACE.model_copy(update={"doubts": self.doubts})]
+
+        def result(self, task: LabTask) -> JobReport:
+            self.doubts = (doubt,)
+            return super().result(task)
+
+    @contextlib.contextmanager
+    def connect(*_: object) -> Iterator[FakeEngine]:
+        yield Checked()
+
+    monkeypatch.setattr(submitting, "connect", connect)
+    kept: list[Sequence[DeviceDoubt]] = []
+    progress = RecordedProgress()
+    Submitter(Settings(), progress, Jobs(), JobFiles(), keep_doubts=kept.append).run()
+    assert kept == [(), (doubt,)]
+    assert [line for line in progress.warnings if "its results since then are in doubt" in line]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.core.protocols.progress import Progress
 
 if TYPE_CHECKING:  # commands that measure nothing load no result
+    from harness.core.device_doubt import DeviceDoubt
     from harness.core.result import Report
 
 
@@ -52,6 +54,18 @@ class Cataloguing(Protocol):
 
         Raises:
             EnvironmentProblem: They cannot be read.
+        """
+
+
+@runtime_checkable
+class DoubtKeeping(Protocol):
+    """A reporter that keeps, beside results, of which devices they are in doubt."""
+
+    def keep_doubts(self, doubts: Sequence[DeviceDoubt]) -> None:
+        """Keep doubts; the same ones may come again. Results are not changed.
+
+        Raises:
+            HarnessError: They cannot be kept; they come again with the next run.
         """
 
 

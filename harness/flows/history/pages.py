@@ -156,7 +156,7 @@ class SiteWriter:
         result, row = self.history.result(uid), self.history.row(uid)
         if result is None or row is None:
             return None
-        return render_result(result, row, self.history.artifacts(uid), site)
+        return render_result(result, row, self.history.artifacts(uid), site, self.history.doubts(result))
 
     def _alarm(self, identity: str, site: Site) -> str | None:
         detail = self.history.alarm(identity)

@@ -39,7 +39,7 @@ def latest(settings: Settings, console: Console, selection: ResultFilter = EVERY
     """List the selected results of the local tree, oldest first; without a selection the newest ones."""
     stored = StoredResults(None, settings.local_reporter, selection)
     if selection == EVERYTHING:  # the index has all that the list shows
-        entries = stored.entries[-_LATEST:]
+        entries = stored.list_newest(_LATEST)
         count = len(stored.entries)
     else:
         entries = [build_entry(each.result, _relative(each.place, settings)) for each in stored]

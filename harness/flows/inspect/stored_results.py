@@ -9,11 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from harness.core.device_doubt import DeviceDoubt, mark_doubts
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.patterns import matches_pattern
 from harness.core.result import Result
 from harness.core.scalars import format_scalar
 from harness.store.canonical_json import RESULT_FILE, load_result
+from harness.store.doubts import read_doubts
 from harness.store.index import IndexEntry, build_entry, read_index
 from harness.store.tree import find_results
 
@@ -94,6 +96,7 @@ class StoredResults:
     def __init__(self, path: Path | None, tree: Path, selection: ResultFilter = EVERYTHING) -> None:
         self.unreadable: list[EnvironmentProblem] = []
         self._selection = selection
+        self._doubts = self._read_doubts(tree if path is None else path, tree)
         if path is None:
             self._entries = self._list_tree(tree)
         else:
@@ -107,6 +110,28 @@ class StoredResults:
         """What the index has about them, oldest first; not yet selected but by time and run."""
         return [entry for entry, _ in self._entries]
 
+    def list_newest(self, count: int) -> list[IndexEntry]:
+        """Return the newest of the entries, marked where their devices are in doubt."""
+        return [self._mark(entry, file) for entry, file in self._entries[-count:]]
+
+    def _mark(self, entry: IndexEntry, file: Path) -> IndexEntry:
+        if not entry.trusted or not any(entry.device in doubt.identities for doubt in self._doubts):
+            return entry
+        try:
+            return entry.model_copy(update={"trusted": mark_doubts(load_result(file), self._doubts).trusted})
+        except EnvironmentProblem:
+            return entry
+
+    def _read_doubts(self, *folders: Path) -> tuple[DeviceDoubt, ...]:
+        """Return the doubts of the tree, and of a folder that is shown by itself, such as a copy of a tree."""
+        found: dict[DeviceDoubt, None] = {}
+        for folder in dict.fromkeys(folders):
+            try:
+                found.update(dict.fromkeys(read_doubts(folder)))
+            except EnvironmentProblem as problem:
+                self.unreadable.append(problem)
+        return tuple(doubt for doubt in found if not doubt.resolved)
+
     def __iter__(self) -> Iterator[StoredResult]:
         """Load each selected result; a damaged one is left out, and remembered."""
         for _, file in self._entries:
@@ -116,7 +141,7 @@ class StoredResults:
                 self.unreadable.append(problem)
                 continue
             if self._selection.accepts(result):
-                yield StoredResult(result, file)
+                yield StoredResult(mark_doubts(result, self._doubts), file)
 
     def _list_tree(self, tree: Path) -> list[tuple[IndexEntry, Path]]:
         """Return the results of the tree by its index, without those that are too old."""

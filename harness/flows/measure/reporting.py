@@ -14,8 +14,9 @@ from typing import Final
 from harness import plugins
 from harness.config.settings import Settings
 from harness.core.comparison import Verdict
+from harness.core.device_doubt import DeviceDoubt
 from harness.core.errors import ExitCode, HarnessError, UsageError, most_severe
-from harness.core.protocols import DeliveryCounting, Preparable, Progress, Reporter, Rewriting, is_archive
+from harness.core.protocols import DeliveryCounting, DoubtKeeping, Preparable, Progress, Reporter, Rewriting, is_archive
 from harness.core.reproduction import Reproduction
 from harness.core.result import Outcome, Report, Result
 
@@ -153,6 +154,18 @@ class Reporting:
             for listener in self._listeners:
                 with self._isolated(listener):
                     listener.report(Report(result=result))
+
+    def keep_doubts(self, doubts: Sequence[DeviceDoubt]) -> None:
+        """Let every reporter that keeps results know of which devices they are in doubt. From any thread."""
+        with self._lock:
+            for reporter in self._reporters if doubts else ():
+                if isinstance(reporter, DoubtKeeping):
+                    try:
+                        reporter.keep_doubts(doubts)
+                    except HarnessError as error:  # no result is lost, and the next run tells of them again
+                        self._progress.warn(
+                            f"! reporter {reporter.name} does not know which devices are in doubt: {error}"
+                        )
 
     def close(self) -> None:
         """Close every reporter."""

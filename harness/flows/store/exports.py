@@ -54,7 +54,8 @@ def export_results(
     def results() -> Iterator[Result]:
         nonlocal count
         with progress.task(f"exporting {database.place}") as task:
-            for result in iterate_selected(database, selection or StoredSelection()):
+            chosen = selection or StoredSelection()
+            for result in iterate_selected(database, chosen, as_measured=form == "json"):
                 count += 1
                 task.update(completed=count)
                 yield result

@@ -152,7 +152,8 @@ def show_result(request: Request, services: ServicesHere, uid: Name) -> str:
     result, row = services.history.result(uid), services.history.row(uid)
     if result is None or row is None:
         raise RequestRefused(404, "there is no such result", hint="the latest results link to all")
-    return render_result(result, row, services.history.artifacts(uid), make_site(request, services))
+    history = services.history
+    return render_result(result, row, history.artifacts(uid), make_site(request, services), history.doubts(result))
 
 
 @router.get("/coverage")

@@ -26,9 +26,11 @@ from harness.files.reading import RESULT_BYTES, read_bounded
 from harness.store.canonical_json import RESULT_FILE, load_result
 from harness.store.database.alarms import store_alarm
 from harness.store.database.columns import key_text
+from harness.store.database.doubts import store_doubts
 from harness.store.database.engine import Database
 from harness.store.database.tables import ARTIFACTS_OF_RESULTS, RESULTS
 from harness.store.database.writing import NewResult, Storing, store_results
+from harness.store.doubts import read_doubts
 from harness.store.tree import LOGS
 
 _ItemT = TypeVar("_ItemT")
@@ -92,7 +94,8 @@ class FolderImport:
 def import_folder(database: Database, folder: Path, *, progress: Progress, now: float) -> FolderImport:
     """Store every result of a folder and below, with its logs, and the reports of alarms that lie beside results.
 
-    Each batch is one transaction: an import that is interrupted goes on where it was.
+    Each batch is one transaction: an import that is interrupted goes on where it was. Of a tree, it is stored which
+    devices are in doubt, too.
 
     Args:
         database: Where to store them.
@@ -121,6 +124,10 @@ def import_folder(database: Database, folder: Path, *, progress: Progress, now: 
             task.update(completed=done)
     for file in alarms:
         _import_alarm(database, file, outcome, now)
+    try:
+        store_doubts(database, read_doubts(folder))
+    except EnvironmentProblem as problem:
+        outcome.unreadable.append(problem)
     return outcome
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, bindparam, delete
 
 from harness.core.result import Result
 from harness.store.database.derived import recount_cells, recount_commits
+from harness.store.database.doubts import distrust_stored
 from harness.store.database.engine import Database
 from harness.store.database.names import resolve
 from harness.store.database.result_columns import describe_result
@@ -35,6 +36,7 @@ def rebuild_columns(database: Database) -> int:
             if not rows:
                 recount_cells(connection)
                 recount_commits(connection)
+                distrust_stored(connection)
                 return count
             results = list(load_rows(connection, rows, database.place))
             _rebuild(connection, [(row.id, row.received) for row in rows], results)

@@ -18,7 +18,7 @@ MIGRATIONS: Final = Path(__file__).with_name("migrations")
 VERSION_TABLE: Final = "harness_schema"
 """Table with the version; its name tells a database of the harness from any other that alembic migrates."""
 
-VERSION: Final = "0003"
+VERSION: Final = "0004"
 """Version that this harness reads and writes: the newest of `migrations`."""
 
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Select, and_, exists, false, or_, select
 
 from harness.core.device import device_names
+from harness.core.device_doubt import mark_doubts
 from harness.core.outcome import Outcome
 from harness.core.patterns import matches_pattern
 from harness.core.result import Result
 from harness.core.scalars import format_scalar
 from harness.store.database.columns import key_text
+from harness.store.database.doubts import load_doubts
 from harness.store.database.engine import Database
 from harness.store.database.tables import (
     BENCHMARKS,
@@ -88,16 +90,23 @@ def select_uids(database: Database, selection: StoredSelection) -> tuple[str, ..
     return tuple(row.uid for row in reversed(rows))
 
 
-def iterate_selected(database: Database, selection: StoredSelection) -> Iterator[Result]:
+def iterate_selected(database: Database, selection: StoredSelection, *, as_measured: bool = False) -> Iterator[Result]:
     """Yield the selected results, oldest first, loaded one after the other.
+
+    Args:
+        database: Where they are.
+        selection: Which.
+        as_measured: Whether to leave out the notes that say whose device is in doubt.
 
     Raises:
         EnvironmentProblem: The database cannot be read, or a result in it is damaged.
     """
+    with database.read() as connection:
+        doubts = () if as_measured else load_doubts(connection)
     for uid in select_uids(database, selection):
         result = load_stored(database, uid)
         if result is not None and _matches(result, selection.only):  # it may have been pruned meanwhile
-            yield result
+            yield mark_doubts(result, doubts)
 
 
 def _matches(result: Result, patterns: tuple[str, ...]) -> bool:

@@ -12,7 +12,7 @@ devices, benchmarks, metrics) have tables of their own.
               |   \
         contrasts  artifacts_of_results ---- artifacts      alarms ---- alarm_commits, alarm_remarks      tokens
 
-    run_requests   lab_offers
+    run_requests   lab_offers   device_doubts
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ RESULTS: Final = Table(
     Column("received", Double, nullable=False),  # by the clock of whoever stored it
     Column("outcome", String, nullable=False),
     Column("reason", Text, nullable=False, default=""),
-    Column("trusted", Boolean, nullable=False),
+    Column("trusted", Boolean, nullable=False),  # false also while its device is in doubt: see `doubts`
     Column("origin", Text, nullable=False, default=""),  # `Origin` as JSON, of figures that were measured elsewhere
     Column("reproduce", Text, nullable=False, default=""),
     Column("size_bytes", Integer, nullable=False),  # of the canonical JSON
@@ -304,4 +304,13 @@ LAB_OFFERS: Final = Table(
     Column("dispatcher", String, primary_key=True),
     Column("until", Double, nullable=False),
     Column("offer", Text, nullable=False),  # LabOffer as JSON
+)
+
+DEVICE_DOUBTS: Final = Table(
+    "device_doubts",
+    METADATA,
+    Column("device", String, primary_key=True),  # its identity
+    Column("since", Double, primary_key=True),
+    Column("resolved", Boolean, nullable=False),
+    Column("doubt", Text, nullable=False),  # DeviceDoubt as JSON
 )

@@ -19,6 +19,7 @@ from harness.store.canonical_json import to_json_line
 from harness.store.database import names
 from harness.store.database.columns import key_text
 from harness.store.database.derived import add_to_cells, add_to_commits
+from harness.store.database.doubts import distrust_new
 from harness.store.database.engine import Database
 from harness.store.database.packing import pack_body, unpack_body
 from harness.store.database.result_columns import ResultColumns, describe_result
@@ -206,6 +207,7 @@ def _insert(connection: Connection, prepared: Sequence[_Prepared]) -> list[int]:
     places = [shared.places for shared in resolved]
     add_to_cells(connection, [(key, at["cell_id"], item) for key, at, item in zip(ids, places, columns, strict=True)])
     add_to_commits(connection, list(zip(columns, resolved, strict=True)))
+    distrust_new(connection, {key: item.result for key, item in zip(ids, prepared, strict=True)})
     return ids
 
 

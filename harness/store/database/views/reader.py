@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from harness.core.device_doubt import DeviceDoubt
 from harness.core.result import Result
+from harness.store.database.doubts import load_doubts
 from harness.store.database.engine import Database
 from harness.store.database.views.alarms import find_alarm, list_alarms
 from harness.store.database.views.backends import list_backends
@@ -79,6 +81,14 @@ class History:
         """Return a result as lists have it."""
         with self._database.read() as connection:
             return find_row(connection, uid)
+
+    def doubts(self, result: Result) -> tuple[DeviceDoubt, ...]:
+        """Return the doubts about its device that concern a result."""
+        if result.device is None:
+            return ()
+        with self._database.read() as connection:
+            found = load_doubts(connection, [result.device.identity])
+        return tuple(doubt for doubt in found if doubt.concerns(result))
 
     def artifacts(self, uid: str) -> tuple[ArtifactInfo, ...]:
         """Return the files that belong to a result, by name."""

@@ -1,0 +1,48 @@
+"""Devices in doubt reach the server of results by the reporter that posts results, and its pages mark them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.config.settings import Settings
+from harness.core.errors import ReporterFailed
+from harness.testing.results import ok_result
+from reporters.remote import create
+from tests.core.test_device_doubt import DOUBT
+from tests.server.process import ServerProcess
+
+
+def test_a_doubt_marks_results_on_the_server(server: ServerProcess, tmp_path: Path) -> None:
+    assert server.post_result(ok_result(uid="doubtful")).status_code == 201
+    before = server.get("/api/v1/results/doubtful").content
+    reporter = create(Settings(remote_reporter=f"{server.url}|nightly", cache_dir=tmp_path))
+    assert reporter is not None
+    for _ in range(2):
+        reporter.keep_doubts([DOUBT])
+    (row,) = server.get("/api/v1/results").json()["rows"]
+    assert row["trusted"] is False
+    assert "not to be trusted" in server.get("/").text
+    assert "the reference changed by +12.0%" in server.get("/results/doubtful").text
+    assert server.get("/api/v1/results/doubtful").content == before
+    assert [doubt["identity"] for doubt in server.get("/api/v1/doubts").json()] == [DOUBT.identity]
+
+
+def test_what_is_no_doubt_is_refused(server: ServerProcess) -> None:
+    for changes in ({"since": -1}, {"until": 1e300}, {"reason": ""}, {"identity": ""}, {"more": 1}):
+        body = {"doubts": [{**DOUBT.model_dump(), **changes}]}
+        assert server.post("/api/v1/doubts", json=body).status_code == 422, changes
+
+
+def test_a_server_that_does_not_answer_is_said(tmp_path: Path) -> None:
+    reporter = create(Settings(remote_reporter="http://127.0.0.1:9", cache_dir=tmp_path))
+    assert reporter is not None
+    with pytest.raises(ReporterFailed, match="cannot be reached"):
+        reporter.keep_doubts([DOUBT])
+
+
+def test_a_server_of_others_is_not_asked(tmp_path: Path) -> None:
+    reporter = create(Settings(remote_reporter="http://127.0.0.1:9/elsewhere", cache_dir=tmp_path))
+    assert reporter is not None
+    reporter.keep_doubts([DOUBT])
