@@ -11,6 +11,7 @@ hosts           `harness lab join`: a process for each device of a host
 health          checks of a device, judged by its own earlier ones
 engine          the seam: devices, files, submit, cancel, progress
 targets         devices that a command measures on
+durations       expected durations of jobs, by earlier results
 submitting      jobs of one command, from their submission to their answers
 measuring       `harness run --lab`
 comparing       `harness compare --lab`: batches of pairs of a class of devices

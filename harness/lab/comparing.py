@@ -33,6 +33,7 @@ from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.run import builds_exit_code
 from harness.flows.measure.workload import load_benchmarks, select
 from harness.lab.batch_files import BatchFile
+from harness.lab.durations import expect_durations, longest_first
 from harness.lab.jobs import Job, JobReport, PairsRequest, choose_settings, own_versions
 from harness.lab.measuring import refuse_options_of_machines
 from harness.lab.merging import comparison_of
@@ -217,9 +218,13 @@ class _Comparing:
         """Return the first batches: as many as there are devices, of every benchmark in turn."""
         for benchmark in self._task.benchmarks:
             self._files.add_of(benchmark)
+        expected = {
+            target.resource: expect_durations(self._task.benchmarks, target, self._settings, pairs=True)
+            for target in targets
+        }
         for benchmark in self._task.benchmarks:
             for target in targets:
-                self._open(benchmark, target)
+                self._open(benchmark, target, expected[target.resource].get(benchmark.digest))
         hypotheses = sum(len(pooled.decisions) for pooled in self._live)
         self._discoveries: FalseDiscoveryFilter[_Hypothesis] = FalseDiscoveryFilter(
             hypotheses, self._parameters.fdr, self._report_change
@@ -261,7 +266,7 @@ class _Comparing:
         """Count the pairs of comparisons that have no result yet, which `resume` finds."""
         return sum(pooled.pairs for pooled in self._live)
 
-    def _open(self, benchmark: Benchmark, target: Target) -> None:
+    def _open(self, benchmark: Benchmark, target: Target, expected_s: float | None) -> None:
         """Begin the comparison of a benchmark on a class, with the batches that an interruption left.
 
         One whose runners cannot be built is reported at once.
@@ -293,7 +298,7 @@ class _Comparing:
             ),
             *find_further_metrics(benchmark, self._task.sides.metrics, with_first_token=True),
         )
-        pooled = PooledComparison(benchmark, target, parameters, metrics)
+        pooled = PooledComparison(benchmark, target, parameters, metrics, expected_s)
         for batch in earlier.batches if earlier is not None else ():
             pooled.add(batch)
         self._journals[pooled], self._sides[pooled] = journal, sides
@@ -320,14 +325,14 @@ class _Comparing:
         return list(self._ask([pooled for pooled in self._live if pooled in wanting]))
 
     def _ask(self, wanting: Sequence[PooledComparison]) -> Iterator[Submission]:
-        """Yield batches for idle devices, of the comparison that has fewest pairs first."""
+        """Yield batches for idle devices, of the comparison that has fewest pairs first, then of the longest pairs."""
         busy = Counter(pooled.target.resource for pooled, _ in self._batches.values())
         while candidates := [
             pooled
             for pooled in wanting
             if pooled.may_ask() and busy[pooled.target.resource] < pooled.target.count_in_pool()
         ]:
-            pooled = min(candidates, key=lambda candidate: candidate.asked_pairs)
+            pooled = min(candidates, key=lambda candidate: (candidate.asked_pairs, longest_first(candidate)))
             busy[pooled.target.resource] += 1
             number, parameters = pooled.ask()
             job = self._job(pooled, parameters, with_outputs=self._task.with_outputs and number == 0)
@@ -352,6 +357,7 @@ class _Comparing:
             pairs=pairs,
             settings=choose_settings(self._settings),
             versions=own_versions(),
+            expected_s=None if pooled.expected_s is None else pooled.expected_s * parameters.max_pairs,
         )
 
     def _end(self, pooled: PooledComparison) -> None:

@@ -273,6 +273,7 @@ class Dispatcher:
                     reporting,
                     make_id=lambda benchmark, _: _job_id(request, benchmark),
                     check=lease.check,
+                    find_durations=self._queue.find_durations,
                 )
             finally:
                 reporting.close()

@@ -56,6 +56,25 @@ def own_versions() -> Versions:
     return Versions(harness=harness.__version__, python=python, distributed=metadata.version("distributed"))
 
 
+class RunningJob(Value):
+    """Job that a device is doing.
+
+    Attributes:
+        title: Title of its benchmark.
+        measuring_s: Seconds since it began.
+        expected_s: Seconds that it is expected to take; None where that is not known.
+    """
+
+    title: str
+    measuring_s: float
+    expected_s: float | None = None
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until it is expected to end, negative where it takes longer; None where that is not known."""
+        return None if self.expected_s is None else self.expected_s - self.measuring_s
+
+
 class Place(Value):
     """Device of a lab, as its process describes it.
 
@@ -67,6 +86,7 @@ class Place(Value):
         versions: Versions of its process.
         health: Why no job reaches it, or that its health is checked; empty while it is in the pool.
         doubts: When its results are in doubt, because a check of its health was bad.
+        job: What it measures now; None while it waits.
     """
 
     device: Device
@@ -76,6 +96,7 @@ class Place(Value):
     versions: Versions
     health: str = ""
     doubts: tuple[DeviceDoubt, ...] = ()
+    job: RunningJob | None = None
 
 
 class LabFile(Value):
@@ -186,6 +207,7 @@ class Job(Value):
         pairs: The pairs to measure; None measures the benchmark once.
         settings: Settings of the run that go with it.
         versions: Versions of the client.
+        expected_s: Seconds that it is expected to take; None where that is not known.
     """
 
     id: str
@@ -194,6 +216,7 @@ class Job(Value):
     pairs: PairsRequest | None = None
     settings: ChosenSettings
     versions: Versions
+    expected_s: float | None = None
 
     @property
     def uid(self) -> str:

@@ -19,6 +19,7 @@ from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.reproduction import reproduce_run
 from harness.flows.measure.runners import installed_runner
 from harness.flows.measure.workload import load_benchmarks, select
+from harness.lab.durations import FindDurations, expect_durations, longest_first
 from harness.lab.jobs import ChosenSettings, Job, JobReport, choose_settings, own_versions
 from harness.lab.platform import LabPlatform, settings_to_repeat
 from harness.lab.submitting import JobFiles, Submission, Submitter
@@ -73,8 +74,9 @@ def measure(
     *,
     make_id: Callable[[Benchmark, Target], str] = lambda *_: str(uuid.uuid4()),
     check: Callable[[], None] = lambda: None,
+    find_durations: FindDurations | None = None,
 ) -> None:
-    """Measure benchmarks once on each class of devices.
+    """Measure benchmarks once on each class of devices, those first that are expected to take longest.
 
     Args:
         benchmarks: What to measure.
@@ -83,13 +85,14 @@ def measure(
         reporting: Is given each result; the caller closes it.
         make_id: Returns the id of a job, from which the uid of its result comes.
         check: Called every few seconds; what it raises cancels the jobs.
+        find_durations: Asks a store how long they took before; None asks those of this machine.
 
     Raises:
         UsageError: There is no such class or device.
         EnvironmentProblem: The lab does not answer.
     """
     files = JobFiles()
-    jobs = _Measuring(benchmarks, settings, reporting, files, make_id)
+    jobs = MeasuringJobs(benchmarks, settings, reporting, files, make_id=make_id, find_durations=find_durations)
     Submitter(settings, display, jobs, files, check, keep_doubts=reporting.keep_doubts).run()
 
 
@@ -98,7 +101,7 @@ def _reproduce(result: Result, settings: Settings) -> Reproduction | None:
     return reproduce_run(result, settings_to_repeat(settings), installed_runner, platform)
 
 
-class _Measuring:
+class MeasuringJobs:
     """Jobs of one command: each benchmark once on each class of devices."""
 
     def __init__(
@@ -107,20 +110,34 @@ class _Measuring:
         settings: Settings,
         reporting: Reporting,
         files: JobFiles,
+        *,
         make_id: Callable[[Benchmark, Target], str],
+        find_durations: FindDurations | None,
     ) -> None:
         self._benchmarks = benchmarks
         self._settings = settings
         self._reporting = reporting
         self._files = files
         self._make_id = make_id
+        self._find_durations = find_durations
 
     def begin(self, targets: Sequence[Target]) -> Sequence[Submission]:
-        return [
-            Submission(self._job(benchmark, target), target) for benchmark in self._benchmarks for target in targets
+        """Return all jobs, the longest first."""
+        expected = {
+            target.resource: expect_durations(
+                self._benchmarks, target, self._settings, self._find_durations, pairs=False
+            )
+            for target in targets
+        }
+        jobs = [
+            Submission(self._job(benchmark, target, expected[target.resource].get(benchmark.digest)), target)
+            for benchmark in self._benchmarks
+            for target in targets
         ]
+        return sorted(jobs, key=lambda submission: longest_first(submission.job))
 
     def accept(self, submission: Submission, answer: JobReport) -> Sequence[Submission]:  # noqa: ARG002 - a protocol
+        """Report a result."""
         if answer.report is not None:
             self._reporting.report(answer.report)
         return ()
@@ -134,10 +151,15 @@ class _Measuring:
         self._reporting.report(report.model_copy(update={"result": result}))
         return ()
 
-    def _job(self, benchmark: Benchmark, target: Target) -> Job:
-        files, settings = self._files.add_of(benchmark), choose_settings(self._settings)
-        identity = self._make_id(benchmark, target)
-        return Job(id=identity, benchmark=benchmark, files=files, settings=settings, versions=own_versions())
+    def _job(self, benchmark: Benchmark, target: Target, expected_s: float | None) -> Job:
+        return Job(
+            id=self._make_id(benchmark, target),
+            benchmark=benchmark,
+            files=self._files.add_of(benchmark),
+            settings=choose_settings(self._settings),
+            versions=own_versions(),
+            expected_s=expected_s,
+        )
 
 
 def refuse_options_of_machines(settings: Settings) -> None:

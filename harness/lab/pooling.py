@@ -59,13 +59,20 @@ class PooledComparison:
         target: The devices.
         parameters: How to decide.
         metrics: The metrics, as far as they are known, the one that the benchmark is about first.
+        expected_s: Seconds that a pair is expected to take; None where that is not known.
     """
 
     def __init__(
-        self, benchmark: Benchmark, target: Target, parameters: Parameters, metrics: Sequence[ComparedMetric]
+        self,
+        benchmark: Benchmark,
+        target: Target,
+        parameters: Parameters,
+        metrics: Sequence[ComparedMetric],
+        expected_s: float | None = None,
     ) -> None:
         self.benchmark = benchmark
         self.target = target
+        self.expected_s = expected_s
         self._parameters = parameters
         self._decisions = tuple(MetricDecision(metric, parameters) for metric in metrics)
         self._is_known = False

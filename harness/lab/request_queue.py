@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr, ValidationErro
 
 from harness import __version__
 from harness.config.remote_target import RESULTS_PATH, TOKEN_VARIABLE, RemoteTarget
+from harness.core.durations import DurationQuery, KnownDurations
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.network_errors import describe_cause, format_status
 from harness.core.outcome import Outcome
@@ -131,6 +132,13 @@ class RequestQueue:
         """
         answer = self._send("GET", f"results/{quote(uid, safe='')}", None)
         return None if answer.status_code == 404 else self._read(answer, StoredOutcome)
+
+    def find_durations(self, query: DurationQuery) -> Mapping[str, float]:
+        """Return how long benchmarks took, as its results say; nothing where the server does not say."""
+        try:
+            return self._post("durations", query.model_dump(mode="json"), KnownDurations).seconds
+        except (QueueSilent, RequestLost, EnvironmentProblem):
+            return {}  # they only order jobs
 
     def _post(self, path: str, body: dict[str, JsonValue], kind: type[AnyAnswer]) -> AnyAnswer:
         return self._read(self._send("POST", path, body), kind)

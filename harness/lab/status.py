@@ -14,6 +14,7 @@ from harness.display.tables import draw_rows, plain_text, print_output
 from harness.lab.engine import Engine
 from harness.lab.jobs import Place
 from harness.presentation.documents import Document
+from harness.presentation.numbers import format_duration
 
 _WAITING = frozenset({"no-worker", "queued", "waiting"})
 _NO_WAITING = "no job waits here; commands hold back what the devices cannot take yet"
@@ -32,6 +33,9 @@ class LabDevice(Value):
         host: Name of its host.
         doing: Title of the benchmark that it measures; empty while it is idle.
         health: Why no job reaches it, or that its health is checked; empty while it is in the pool.
+        measuring_s: Seconds since its job began; None while it has none.
+        expected_left_s: Seconds until its job is expected to end, negative where it takes longer; None where earlier
+            results do not say.
     """
 
     name: str
@@ -41,6 +45,19 @@ class LabDevice(Value):
     host: str
     doing: str = ""
     health: str = ""
+    measuring_s: float | None = None
+    expected_left_s: float | None = None
+
+    @property
+    def words(self) -> str:
+        """What it is doing, and how long that is expected to take."""
+        doing = self.doing
+        if doing and self.expected_left_s is not None:
+            left = format_duration(abs(self.expected_left_s))
+            doing += f", {left} left" if self.expected_left_s >= 0 else f", {left} longer than expected"
+        elif doing and self.measuring_s is not None:
+            doing += f", for {format_duration(self.measuring_s)}"
+        return "; ".join(filter(None, (self.health, doing))) or "idle"
 
 
 class LabStatus(Document):
@@ -65,8 +82,7 @@ def show_status(engine: Engine, console: Console, *, as_json: bool) -> ExitCode:
         print_output(plain_text("the lab has no device; `harness lab join ADDRESS` brings those of a host"), console)
     else:
         rows = [
-            (device.name, device.device_class, device.platform, device.host, device.health or device.doing or "idle")
-            for device in status.devices
+            (device.name, device.device_class, device.platform, device.host, device.words) for device in status.devices
         ]
         print_output(draw_rows(("device", "class", "platform", "host", "doing"), rows), console)
     total = sum(status.waiting.values())
@@ -84,8 +100,10 @@ def _read(places: Sequence[Place], tasks: Sequence[tuple[str, str, str]]) -> Lab
             device_class=place.device_class,
             platform=place.device.platform,
             host=place.host,
-            doing=doing.get(place.address, ""),
+            doing=place.job.title if place.job is not None else doing.get(place.address, ""),
             health=place.health,
+            measuring_s=place.job.measuring_s if place.job is not None else None,
+            expected_left_s=place.job.left_s if place.job is not None else None,
         )
         for place in places
     )

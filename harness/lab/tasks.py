@@ -10,6 +10,7 @@ import os
 import pickle
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -35,7 +36,7 @@ from harness.flows.measure.metering import NO_METERS
 from harness.flows.measure.named_parts import load_frameworks
 from harness.flows.measure.plan import Failure, Plan, assign
 from harness.lab.health import DeviceHealth, health_file, peek_health
-from harness.lab.jobs import FILES, ChosenSettings, Job, JobReport, Place, own_versions
+from harness.lab.jobs import FILES, ChosenSettings, Job, JobReport, Place, RunningJob, own_versions
 from harness.lab.pairs import measure_pairs
 from harness.lab.sharing import use_host
 
@@ -50,6 +51,10 @@ _RETURN_S: Final = 10.0
 _one_at_a_time: Final = threading.Lock()
 _checking: Final = threading.Event()
 """Set while the health of the device is checked."""
+
+
+_current: Final[list[tuple[float, Job]]] = []
+"""The job that is measured now, with the monotonic time at which it began; none while the process waits."""
 
 
 def _to_text(pickled: bytes) -> str:
@@ -81,6 +86,10 @@ class ServedDevice(Value):
 def describe_place(dask_worker: Worker | None = None) -> str:
     """Return the `Place` of this process."""
     served = _served()
+    current = (
+        RunningJob(title=job.benchmark.title, measuring_s=time.monotonic() - began, expected_s=job.expected_s)
+        for began, job in tuple(_current)
+    )
     address = dask_worker.address if dask_worker is not None else ""
     return Place(
         device=served.device,
@@ -90,6 +99,7 @@ def describe_place(dask_worker: Worker | None = None) -> str:
         versions=own_versions(),
         health=_describe_health(served),
         doubts=tuple(_peek(served).doubts(served.device, served.device_class)),
+        job=next(iter(current), None),
     ).model_dump_json()
 
 
@@ -155,11 +165,26 @@ def _run_job(text: str, worker: Worker | None) -> str:
                 host.enter_context(use_host(served.cache_dir, alone=is_local(platform)))
             except HarnessError as error:
                 return JobReport(absent=error.message, address=address).model_dump_json()
-            reports = _do(job, platform, device, settings, _LabProgress(job, device, worker))
-    report, *further = (each.model_copy(update={"place": None}) for each in reports)
-    meta = {**report.result.meta, **_mark_health(served)}
-    report = report.model_copy(update={"result": report.result.model_copy(update={"uid": job.uid, "meta": meta})})
+            with _shown_in_status(job):
+                reports = _do(job, platform, device, settings, _LabProgress(job, device, worker))
+    report, *further = (_finish_report(each, served) for each in reports)
+    report = report.model_copy(update={"result": report.result.model_copy(update={"uid": job.uid})})
     return JobReport(report=report, further=tuple(further), address=address).model_dump_json()
+
+
+def _finish_report(report: Report, served: ServedDevice) -> Report:
+    """Return a report without its place on this host, and with the last good check."""
+    meta = {**report.result.meta, **_mark_health(served)}
+    return report.model_copy(update={"place": None, "result": report.result.model_copy(update={"meta": meta})})
+
+
+@contextlib.contextmanager
+def _shown_in_status(job: Job) -> Iterator[None]:
+    _current.append((time.monotonic(), job))
+    try:
+        yield
+    finally:
+        _current.clear()
 
 
 async def check_health(text: str, dask_worker: Worker | None = None) -> str:

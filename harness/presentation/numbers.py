@@ -12,6 +12,7 @@ _FAR_APART: Final = 3.0
 """A larger ratio of the ends of a range says no more than its lower end."""
 _WHOLE_PERCENT: Final = 0.0995
 """From here on a percentage is shown without decimals."""
+_MINUTE_S: Final = 60
 _SIZES: Final = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
 
 
@@ -61,6 +62,15 @@ def format_number(value: float | None) -> str:
     if value == 0 or abs(value) >= 1000 or float(value).is_integer():
         return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.3g}"
     return _three_digits(value) if abs(value) >= 0.001 else f"{value:.3g}"
+
+
+def format_duration(seconds: float) -> str:
+    """Format a duration for people who wait: `45 s`, `12 min`, `3 h 5 min`."""
+    if round(seconds) < _MINUTE_S:
+        return f"{seconds:.0f} s"
+    hours, minutes = divmod(max(1, round(seconds / _MINUTE_S)), _MINUTE_S)
+    parts = (f"{hours} h" if hours else "", f"{minutes} min" if minutes else "")
+    return " ".join(filter(None, parts))
 
 
 def format_factor(value: float | None) -> str:

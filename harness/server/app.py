@@ -19,6 +19,7 @@ from starlette.responses import Response
 import harness
 from harness.core.alarm import AlarmReport
 from harness.core.device_doubt import PostedDoubts
+from harness.core.durations import DurationQuery
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.server.access import Access
 from harness.server.access_log import AccessLog
@@ -29,7 +30,18 @@ from harness.server.error_pages import answer_error, wants_page
 from harness.server.gate import STORE_HINT, STORE_SILENT, Gate
 from harness.server.limiting import BodyReader
 from harness.server.measuring import ServerMetrics
-from harness.server.routes import alarms, doubts, pages, people, request_pages, requests, results, state, views
+from harness.server.routes import (
+    alarms,
+    doubts,
+    durations,
+    pages,
+    people,
+    request_pages,
+    requests,
+    results,
+    state,
+    views,
+)
 from harness.server.routes.alarms import NewRemark
 from harness.server.services import Services
 from harness.server.sessions import Signer
@@ -38,7 +50,7 @@ from harness.store.database.views.reader import History
 
 API: Final = "/api/v1"
 _BODIES: Final[tuple[type[BaseModel], ...]] = (
-    *(PostedResult, PostedBatch, AlarmReport, NewRemark, PostedDoubts),
+    *(PostedResult, PostedBatch, AlarmReport, NewRemark, PostedDoubts, DurationQuery),
     *(requests.NewRunRequest, requests.NewOffer, requests.NewClaim),
     *(requests.Renewal, requests.Release, requests.Ending),
 )
@@ -86,7 +98,7 @@ def create_app(
         clock=clock,
     )
     app.state.services = services
-    for module in (results, views, alarms, requests, doubts):
+    for module in (results, views, alarms, requests, doubts, durations):
         app.include_router(module.router, prefix=API)
     for module in (state, pages, people, request_pages):
         app.include_router(module.router)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -120,16 +120,29 @@ def find_device_name(folder: Path, identity: str) -> str | None:
     return next((entry.device_name for entry in _search(folder, identity) if entry.device == identity), None)
 
 
+def find_newest_good(folder: Path, devices: Collection[str]) -> Iterator[IndexEntry]:
+    """Yield the good results of devices, by their identities, newest first; none where there is no index."""
+    wanted = [device.encode(errors="replace") for device in devices]
+    for line in _read_lines(folder):
+        if any(device in line for device in wanted):
+            with contextlib.suppress(ValidationError):
+                entry = IndexEntry.model_validate_json(line)
+                if entry.outcome is Outcome.OK and entry.device in devices:
+                    yield entry
+
+
 def _search(folder: Path, text: str) -> Iterator[IndexEntry]:
     """Yield the entries whose line contains a text, latest first; none where there is no index."""
-    try:
-        lines = (folder / INDEX_FILE).read_bytes().splitlines()
-    except OSError:
-        return
-    for line in reversed(lines):
+    for line in _read_lines(folder):
         if text and text.encode(errors="replace") in line:
             with contextlib.suppress(ValidationError):
                 yield IndexEntry.model_validate_json(line)
+
+
+def _read_lines(folder: Path) -> Iterator[bytes]:
+    """Yield the lines of the index, latest first; none where there is no index."""
+    with contextlib.suppress(OSError):
+        yield from reversed((folder / INDEX_FILE).read_bytes().splitlines())
 
 
 def rebuild_index(folder: Path) -> ResultIndex:
