@@ -28,7 +28,7 @@ _OF_ACTION = {
     "serve": frozenset({"host", "port"}),
     "join": frozenset({"platforms", "devices", "as_class", "check_every"}),
     "status": frozenset({"json"}),
-    "dispatch": frozenset({"requests_from", "specifications", "lease"}),
+    "dispatch": frozenset({"requests_from", "specifications", "repositories", "frameworks_dir", "lease"}),
     "certificate": frozenset(),
 }
 
@@ -59,6 +59,8 @@ def lab(
     check_every: Annotated[float | None, Parameter(metavar="HOURS", show_default=False)] = None,
     requests_from: Annotated[str | None, Parameter(metavar="URL", show_default=False)] = None,
     specifications: Annotated[Words, Parameter(metavar="FILE...", negative="")] = None,
+    repositories: Annotated[Words, Parameter(metavar="NAME=PLACE...", negative="")] = None,
+    frameworks_dir: Annotated[tuple[Path, ...] | None, Parameter(metavar="FOLDER...", negative="")] = None,
     lease: Annotated[float | None, Parameter(metavar="SECONDS", show_default=False)] = None,
     certificates: Annotated[Path | None, Parameter(metavar="FOLDER", show_default=False)] = None,
     json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
@@ -80,6 +82,9 @@ def lab(
             (default: no checks).
         requests_from: Of `dispatch`: server of results that persons ask, and that gets the results.
         specifications: Of `dispatch`: what persons may ask for: files, folders of files, or names of built-in ones.
+        repositories: Of `dispatch`: repositories of whose commits persons may ask for runs, as `NAME=URL` or
+            `NAME=FOLDER`. Their code is executed on the hosts of the lab.
+        frameworks_dir: Of `dispatch`: folders of recipes that build these commits, beside those of the harness.
         lease: Of `dispatch`: seconds after which another one takes what this one measured when it ended (default: 60).
         certificates: Folder of this machine's certificates; of `certificate` that of the authority.
         json: Of `status`: show it as JSON.
@@ -95,6 +100,8 @@ def lab(
         "json": json,
         "requests_from": requests_from,
         "specifications": specifications,
+        "repositories": repositories,
+        "frameworks_dir": frameworks_dir,
         "lease": lease,
     }
     named = [name for name, value in given.items() if value is not None and value is not False]
@@ -110,6 +117,8 @@ def lab(
             str(address),
             requests_from,
             specifications or (),
+            repositories=repositories or (),
+            recipes=frameworks_dir or (),
             lease_s=lease,
             certificates=certificates,
             lab_flags=lab_flags,
@@ -149,6 +158,8 @@ def _dispatch(
     url: str | None,
     words: Sequence[str],
     *,
+    repositories: Sequence[str],
+    recipes: Sequence[Path],
     lease_s: float | None,
     certificates: Path | None,
     lab_flags: LabFlags,
@@ -163,6 +174,7 @@ def _dispatch(
     from harness.lab.allow_list import load_allow_list
     from harness.lab.configuration import load_security, require_packages
     from harness.lab.dispatching import LEASE_S, Dispatcher
+    from harness.lab.repositories import load_repositories
     from harness.lab.request_queue import RequestQueue
 
     require_packages()
@@ -172,8 +184,15 @@ def _dispatch(
     queue = RequestQueue(
         url, token, f"{re.sub(r'[^A-Za-z0-9.-]', '-', socket.gethostname())[:60]}-{uuid.uuid4().hex[:8]}"
     )
+    if missing_folder := next((folder for folder in recipes if not folder.is_dir()), None):
+        raise UsageError(f"--frameworks-dir {missing_folder}: no such folder", hint="give a folder of recipes")
     allowed = load_allow_list(words, lambda word: arguments.resolve_settings(lab_flags, (word,)))
     with shell.handle_signals(), display.open_display() as shown:
+        allowed = dataclasses.replace(
+            allowed,
+            repositories=load_repositories(repositories, settings.cache_dir, shown),
+            recipes=tuple(folder.absolute() for folder in recipes),
+        )
         return Dispatcher(queue, allowed, settings, shown, lease_s or LEASE_S).run()
 
 

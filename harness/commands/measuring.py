@@ -50,11 +50,17 @@ def run(
     if settings.dry_run:
         request = from_flags.compare_request(run_flags, compare_flags) if is_single_commit else None
         return _show_plan(settings, request, builds_runner=is_single_commit)
-    if settings.lab is not None and not is_single_commit:
+    if settings.lab is not None:
+        from harness.flows.compare import requests
         from harness.lab import measuring as lab
 
+        commits = (
+            requests.split_treatments(from_flags.compare_request(run_flags, compare_flags), settings)
+            if is_single_commit
+            else (None,)
+        )
         with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
-            return lab.run(settings, shown)
+            return lab.run(settings, shown, commits)
     from harness.flows.measure import run as flow
     from harness.flows.measure.submodules import reject_unused_submodules
     from harness.flows.measure.workload import load_workload

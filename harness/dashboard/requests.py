@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 from harness.dashboard.links import Site
 from harness.dashboard.rendering import render_view
 from harness.store.history import Page, ResultRow
-from harness.store.run_requests import LabOffer, RequestPage, RequestState, RunRequest
+from harness.store.run_requests import MOST_PAIRS, LabOffer, RequestPage, RequestState, RunRequest
 
 SHOWN_RESULTS: Final = 3
 """Most results of a request that the list links to; the page of the request has all."""
@@ -32,11 +32,13 @@ class Asker:
         name: Name of the token; empty for nobody who may ask.
         form_token: Secret that forms give back.
         is_administrator: Whether this person may cancel all.
+        may_choose_commits: Whether this person may ask for commits.
     """
 
     name: str = ""
     form_token: str = ""
     is_administrator: bool = False
+    may_choose_commits: bool = False
 
     def may_cancel(self, request: RunRequest) -> bool:
         """Return whether this person may cancel a request now."""
@@ -88,6 +90,7 @@ def render_requests(
         encode=encode_choice,
         asker=asker,
         key=key,
+        most_pairs=MOST_PAIRS,
         marks=_MARKS,
         reload_s=_RELOAD_S if any(request.state.is_open for request in requests.rows) else 0,
         part=page or Page(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +14,8 @@ from harness.core.benchmark import Benchmark
 from harness.core.errors import UsageError
 from harness.flows.measure.workload import load_benchmarks
 from harness.lab.measuring import refuse_options_of_machines
-from harness.store.run_requests import OfferedSpecification, RunRequest
+from harness.lab.repositories import AllowedRepository
+from harness.store.run_requests import OfferedSpecification, RunRequest, WantedRun
 
 _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 
@@ -40,9 +41,23 @@ class AllowList:
 
     Attributes:
         specifications: Specifications by their names.
+        repositories: Repositories of whose commits any may be asked for, by their names.
+        recipes: Folders of recipes that build these commits, beside those of the harness.
     """
 
     specifications: Mapping[str, Specification]
+    repositories: Mapping[str, AllowedRepository] = field(default_factory=dict)
+    recipes: tuple[Path, ...] = ()
+
+    def look_up_repository(self, wanted: WantedRun) -> AllowedRepository:
+        """Return the repository that a request names.
+
+        Raises:
+            UsageError: It is not on the list.
+        """
+        if (repository := self.repositories.get(wanted.repository)) is None:
+            raise UsageError("this lab has no such repository", hint="look at --repositories")
+        return repository
 
     def look_up(self, request: RunRequest) -> tuple[Settings, Sequence[Benchmark]]:
         """Return the settings and benchmarks that a request names.

@@ -35,10 +35,10 @@ from harness.flows.measure.workload import load_benchmarks, select
 from harness.lab.batch_files import BatchFile
 from harness.lab.durations import expect_durations, longest_first
 from harness.lab.jobs import Job, JobReport, PairsRequest, choose_settings, own_versions
-from harness.lab.measuring import refuse_options_of_machines
+from harness.lab.measuring import refuse_options_of_machines, report_no_build, with_uid
 from harness.lab.merging import comparison_of
 from harness.lab.platform import LabPlatform, settings_to_repeat
-from harness.lab.pooling import PooledBatch, PooledComparison, device_of
+from harness.lab.pooling import PooledBatch, PooledComparison
 from harness.lab.sides import ProvideSides, Sides, find_sides
 from harness.lab.submitting import JobFiles, Submission, Submitter
 from harness.lab.targets import Target
@@ -141,6 +141,9 @@ class LabComparison:
         with_outputs: Whether to compare the outputs of both sides too.
         check: Called every few seconds; a `HarnessError` that it raises ends the comparison, whose batches stay for
             `resume`.
+        key: What else identifies the comparison, so that `resume` finds no batches of others; empty for nothing.
+        make_uid: Returns the uid of the result of a benchmark and a further metric, which is empty for the one that it
+            is about; None gives each result a new one. There has to be a single class of devices.
     """
 
     benchmarks: Sequence[Benchmark]
@@ -149,6 +152,8 @@ class LabComparison:
     resume: bool = False
     with_outputs: bool = True
     check: Callable[[], None] = lambda: None
+    key: tuple[str, ...] = ()
+    make_uid: Callable[[Benchmark, str], str] | None = None
 
 
 def run_comparison(
@@ -168,6 +173,24 @@ def run_comparison(
     """
     reproduce = partial(_reproduce, sides=task.sides, settings=settings)
     reporting = Reporting(prepare_reporters(settings), display, listeners, reproduce)
+    return report_comparison(task, files, settings, display, reporting)
+
+
+def report_comparison(
+    task: LabComparison, files: JobFiles, settings: Settings, display: Display, reporting: Reporting
+) -> ComparisonOutcome:
+    """Do as `run_comparison` does, with reporters of the caller's.
+
+    Args:
+        task: What to compare.
+        files: The files that its sides have to send.
+        settings: Which lab, and which of its devices.
+        display: Shows the progress.
+        reporting: Is given each result, and closed.
+
+    Raises:
+        HarnessError: The lab, a device or a side cannot be had.
+    """
     comparing = _Comparing(task, settings, reporting=reporting, files=files)
     try:
         with display.board("comparing in the lab", HEADER) as board:
@@ -274,14 +297,15 @@ class _Comparing:
         try:
             sides = self._task.provide_sides(benchmark.framework, target)
         except BuildFailed as error:
-            failure = Failure(Outcome.FAILED, error.message.partition("\n")[0], error.hint, is_environment_problem=True)
+            reason = error.message.partition("\n")[0]
+            failure = Failure(Outcome.FAILED, reason, error.hint, is_environment_problem=True)
             failed = self.failed_controls if isinstance(error, ControlFailed) else self.failed_treatments
             failed[benchmark.framework, target.label] = failure
-            self._reporting.report(report_failure(benchmark, device_of(target), failure, self._settings))
+            self._report(report_no_build(benchmark, target, error, self._settings), benchmark)
             return
         journal = BatchFile(
             self._settings.cache_dir / "lab" / "comparisons",
-            (benchmark.digest, target.resource, *sides.identity, *self._task.sides.metrics),
+            (benchmark.digest, target.resource, *sides.identity, *self._task.sides.metrics, *self._task.key),
             self._parameters.interleave,
         )
         earlier = journal.read() if self._task.resume else None
@@ -365,22 +389,32 @@ class _Comparing:
         reports = pooled.report(self._sides[pooled].names)
         if pooled.failure is not None or not reports:
             failure = pooled.failure or Failure(Outcome.FAILED, "no batch of pairs could be used")
-            self._reporting.report(report_failure(pooled.benchmark, pooled.device(), failure, self._settings))
+            self._report(report_failure(pooled.benchmark, pooled.device(), failure, self._settings), pooled.benchmark)
             return
-        for decision, report in reports:
+        for place, (decision, report) in enumerate(reports):
             comparison = comparison_of(report)
             change = proven_change(comparison.verdict, comparison.evidence)
+            named = self._name(report, pooled.benchmark, "" if place == 0 else comparison.metric)
             if change is None:
-                self._reporting.report(report)
+                self._reporting.report(named)
             else:
-                self._discoveries.add((pooled, decision), change, report)
+                self._discoveries.add((pooled, decision), change, named)
 
     def _end_identical(self, pooled: PooledComparison, report: Report) -> None:
         """Report that both sides are the same bytes: there is nothing to measure."""
         if pooled in self._live:
             self._live.remove(pooled)
             result = report.result.model_copy(update={"device": pooled.device()})
-            self._reporting.report(report.model_copy(update={"result": result}))
+            self._report(report.model_copy(update={"result": result}), pooled.benchmark)
+
+    def _report(self, report: Report, benchmark: Benchmark) -> None:
+        """Report the result of the metric that a benchmark is about, or that there is none."""
+        self._reporting.report(self._name(report, benchmark, ""))
+
+    def _name(self, report: Report, benchmark: Benchmark, metric: str) -> Report:
+        """Return a report with the uid that the command gives it, if it does."""
+        make_uid = self._task.make_uid
+        return report if make_uid is None else with_uid(report, make_uid(benchmark, metric))
 
     def _report_change(self, hypothesis: _Hypothesis, report: Report) -> None:  # noqa: ARG002 - of the filter
         self._reporting.report(report)

@@ -1,7 +1,7 @@
 """`harness lab dispatch`: runs that persons ask for at a server of results, measured in a lab.
 
 The specifications are those of the command line that started it: what arrives from the server are names, which are
-looked up among them.
+looked up among them. So are repositories; names of commits are looked up in mirrors of these.
 """
 
 from __future__ import annotations
@@ -15,20 +15,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from harness.builders.cache import BuildCache
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
+from harness.core.commit import Commit, name_of_request
 from harness.core.device_doubt import DeviceDoubt
-from harness.core.errors import EnvironmentProblem, ExitCode, HarnessError, ReporterFailed
+from harness.core.errors import EnvironmentProblem, ExitCode, HarnessError, ReporterFailed, UsageError
 from harness.core.outcome import Outcome
 from harness.core.protocols import Display
 from harness.core.result import Report
+from harness.flows.compare.commits import SilentDisplay
+from harness.flows.compare.reproduction import ComparedSides
+from harness.flows.compare.requests import CompareRequest, open_cache
 from harness.flows.measure.reporting import Reporting
+from harness.flows.measure.runners import CommitRunner
+from harness.flows.measure.submodules import selected_submodules
 from harness.lab.allow_list import AllowList
+from harness.lab.comparing import LabComparison, choose_parameters, report_comparison
 from harness.lab.configuration import load_security
 from harness.lab.engine import Engine, connect
 from harness.lab.jobs import result_uid
 from harness.lab.measuring import measure
+from harness.lab.repositories import FoundCommits
 from harness.lab.request_queue import QueueSilent, RequestLost, RequestQueue, StoredOutcome
+from harness.lab.sides import ProvideRunner, provide_commits, provide_installed, provide_runner
+from harness.lab.submitting import JobFiles
 from harness.shell import Interrupted, check_stopping, pause
 from harness.store.run_requests import LabOffer, RequestState, RunRequest
 from reporters.remote import RemoteReporter
@@ -61,6 +72,31 @@ class _Outcomes:
 
     def close(self) -> None:
         pass
+
+
+class _OnceReporter:
+    """Reporter of results that the server does not have: of a comparison that goes on, it has some.
+
+    Args:
+        reporter: Reports them.
+        queue: Asks the server.
+    """
+
+    def __init__(self, reporter: RemoteReporter, queue: RequestQueue) -> None:
+        self._reporter = reporter
+        self._queue = queue
+        self.name = reporter.name
+
+    def report(self, report: Report) -> None:
+        """Report a result, unless the server has it."""
+        with contextlib.suppress(QueueSilent):
+            if self._queue.find_outcome(report.result.uid) is not None:
+                return
+        self._reporter.report(report)
+
+    def close(self) -> None:
+        """Close the reporter."""
+        self._reporter.close()
 
 
 @dataclass(slots=True)
@@ -195,9 +231,13 @@ class Dispatcher:
         Raises:
             EnvironmentProblem: The server refuses.
         """
-        offered = tuple(each.offered for each in self._allowed.specifications.values())
+        offer = LabOffer(
+            specifications=tuple(each.offered for each in self._allowed.specifications.values()),
+            device_classes=tuple(sorted(classes)),
+            repositories=tuple(sorted(self._allowed.repositories)),
+        )
         try:
-            self._queue.announce(LabOffer(specifications=offered, device_classes=tuple(sorted(classes))))
+            self._queue.announce(offer)
         except QueueSilent as problem:
             self._warn(problem)
 
@@ -220,7 +260,7 @@ class Dispatcher:
     def _handle(self, lease: _Lease) -> None:
         """Measure a request, and say what became of it. Whatever goes wrong gives it back."""
         request = lease.request
-        title = request.benchmark or request.specification
+        title = _title_of(request)
         self._display.say(f"{request.person} asks for {title} on {request.device_class}")
         try:
             with lease.keep():
@@ -234,8 +274,7 @@ class Dispatcher:
 
     def _give_back(self, lease: _Lease, reason: str) -> None:
         """Put a request back into the queue, which fails it where that happens often."""
-        title = lease.request.benchmark or lease.request.specification
-        self._display.warn(f"! {title} of {lease.request.person} goes back into the queue: {reason}")
+        self._display.warn(f"! {_title_of(lease.request)} of {lease.request.person} goes back into the queue: {reason}")
         with contextlib.suppress(HarnessError):  # else its lease ends
             self._queue.release(lease.request.id, lease.claim, reason)
 
@@ -248,6 +287,12 @@ class Dispatcher:
         """
         request = lease.request
         settings, benchmarks = self._allowed.look_up(request)
+        try:
+            commits = self._find_commits(lease)
+        except UsageError as problem:  # which no attempt can change
+            hint = f" ({problem.hint})" if problem.hint else ""
+            self._queue.finish(request.id, lease.claim, (), f"{problem.message}{hint}", failed=True)
+            return
         settings = replace(
             settings,
             lab=self._settings.lab,
@@ -256,7 +301,7 @@ class Dispatcher:
             devices=(),
             user=request.person,
         )
-        uids = {result_uid(_job_id(request, benchmark)): benchmark for benchmark in benchmarks}
+        uids = {_uid_of(request, benchmark): benchmark for benchmark in benchmarks}
         outcomes = _Outcomes()
         for uid in uids:
             stored = self._ask(lease, uid)
@@ -264,20 +309,116 @@ class Dispatcher:
                 outcomes.all[uid] = stored
         left = [benchmark for uid, benchmark in uids.items() if uid not in outcomes.all]
         if left:
-            reporting = Reporting([self._open_reporter()], self._display, [outcomes], lambda _: None)
-            try:
-                measure(
-                    left,
-                    settings,
-                    self._display,
-                    reporting,
-                    make_id=lambda benchmark, _: _job_id(request, benchmark),
-                    check=lease.check,
-                    find_durations=self._queue.find_durations,
-                )
-            finally:
-                reporting.close()
-        self._finish(lease, tuple(uids), outcomes.all)
+            reporter = _OnceReporter(self._open_reporter(), self._queue)
+            reporting = Reporting([reporter], self._display, [outcomes], lambda _: None)
+            if commits is None:
+                self._measure_once(lease, left, settings, reporting)
+            elif commits.control is None:
+                self._measure_commit(lease, left, settings, reporting, commits)
+            else:
+                self._compare(lease, benchmarks, settings, reporting, commits)
+        self._finish(lease, tuple(dict.fromkeys((*uids, *outcomes.all))), outcomes.all)
+
+    def _find_commits(self, lease: _Lease) -> FoundCommits | None:
+        """Return what the names of a request mean, which is decided when it is begun first; None without any.
+
+        Raises:
+            UsageError: They mean nothing that may be asked for.
+            RequestLost: It is no longer this lab's.
+            EnvironmentProblem: The repository or the server cannot be reached.
+        """
+        request = lease.request
+        wanted = request.wanted
+        if not wanted.commit:
+            return None
+        repository = self._allowed.look_up_repository(wanted)
+        found = repository.find_commits(wanted, (request.commit_id, request.control_id), self._display)
+        known = self._queue.renew(request.id, lease.claim, self._lease_s, found.ids)
+        if (known.commit_id, known.control_id) != found.ids:  # told by an attempt whose answer was lost
+            return repository.find_commits(wanted, (known.commit_id, known.control_id), self._display)
+        return found
+
+    def _measure_once(
+        self,
+        lease: _Lease,
+        benchmarks: Sequence[Benchmark],
+        settings: Settings,
+        reporting: Reporting,
+        *,
+        files: JobFiles | None = None,
+        provide: ProvideRunner = provide_installed,
+    ) -> None:
+        """Measure benchmarks as `harness run --lab` does."""
+        try:
+            measure(
+                benchmarks,
+                settings,
+                self._display,
+                reporting,
+                files=files,
+                provide=provide,
+                make_id=lambda benchmark, _: _job_id(lease.request, benchmark),
+                check=lease.check,
+                find_durations=self._queue.find_durations,
+            )
+        finally:
+            reporting.close()
+
+    def _measure_commit(
+        self,
+        lease: _Lease,
+        benchmarks: Sequence[Benchmark],
+        settings: Settings,
+        reporting: Reporting,
+        commits: FoundCommits,
+    ) -> None:
+        """Build a commit, and measure benchmarks with it."""
+        request, files = self._request_of(commits), JobFiles()
+        with open_cache(request, settings) as cache:
+            runner = self._runner(commits, commits.commit, lease.request.commit, cache, settings)
+            provide = provide_runner(runner, request, settings, self._display, files)
+            self._measure_once(lease, benchmarks, settings, reporting, files=files, provide=provide)
+
+    def _compare(
+        self,
+        lease: _Lease,
+        benchmarks: Sequence[Benchmark],
+        settings: Settings,
+        reporting: Reporting,
+        commits: FoundCommits,
+    ) -> None:
+        """Build two commits, and compare them as `harness compare --lab --resume` does, with pairs of earlier attempts.
+
+        All benchmarks take part, also those whose results the server has: they share the rate of false discoveries.
+        """
+        asked, files = lease.request, JobFiles()
+        request, control = self._request_of(commits), commits.control or commits.commit
+        parameters = choose_parameters(request, **({"max_pairs": asked.pairs} if asked.pairs else {}))
+        with open_cache(request, settings) as cache:
+            runners = (
+                self._runner(commits, control, asked.control, cache, settings),
+                self._runner(commits, commits.commit, asked.commit, cache, settings),
+            )
+            task = LabComparison(
+                benchmarks,
+                provide_commits(runners, request, settings, self._display, files),
+                ComparedSides(*runners, parameters, recipes=request.recipes),
+                resume=True,
+                check=lease.check,
+                key=(asked.id,),
+                make_uid=lambda benchmark, metric: _uid_of(asked, benchmark, metric),
+            )
+            report_comparison(task, files, settings, SilentDisplay(self._display), reporting)
+
+    def _request_of(self, commits: FoundCommits) -> CompareRequest:
+        return CompareRequest(source=commits.source.name, recipes=self._allowed.recipes)
+
+    def _runner(
+        self, commits: FoundCommits, commit: Commit, name: str, cache: BuildCache, settings: Settings
+    ) -> CommitRunner:
+        submodules = selected_submodules(settings, commits.source)
+        asked = name_of_request(name, commit)
+        return CommitRunner(commits.source, commit, cache, self._allowed.recipes, submodules, asked)
 
     def _ask(self, lease: _Lease, uid: str) -> StoredOutcome | None:
         """Return the outcome of a result as the server has it, as soon as it answers."""
@@ -333,6 +474,19 @@ class Dispatcher:
         if problem.message != self._problem:
             self._problem = problem.message
             self._display.warn(f"! {problem.message}: waiting for it")
+
+
+def _title_of(request: RunRequest) -> str:
+    """Return what is asked for, for a log."""
+    title = request.benchmark or request.specification
+    at = f" at {request.commit} of {request.repository}" if request.commit else ""
+    return f"{title}{at}{f', compared with {request.control},' if request.control else ''}"
+
+
+def _uid_of(request: RunRequest, benchmark: Benchmark, metric: str = "") -> str:
+    """Return the uid of the result of a benchmark, or of a further metric of it."""
+    identity = _job_id(request, benchmark)
+    return result_uid(f"{identity} {metric}" if metric else identity)
 
 
 def _job_id(request: RunRequest, benchmark: Benchmark) -> str:

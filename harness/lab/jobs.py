@@ -151,7 +151,7 @@ RelativePath = Annotated[str, AfterValidator(_reject_outside)]
 
 
 class SideOfPairs(Value):
-    """Side of a comparison, as it is called wherever it is measured.
+    """Side of a comparison, or the runner of a single commit, as it is called wherever it is measured.
 
     Attributes:
         commit: Id of a commit of the source; None where it is given by programs, or installed.
@@ -205,6 +205,8 @@ class Job(Value):
         benchmark: What to measure.
         files: The files of the job that exist with the client only, by their locations there.
         pairs: The pairs to measure; None measures the benchmark once.
+        runner: The runner to measure it with once; None for the one that is installed.
+        source: Source of the commit of that runner as `kind:place`; empty where it is sent.
         settings: Settings of the run that go with it.
         versions: Versions of the client.
         expected_s: Seconds that it is expected to take; None where that is not known.
@@ -214,6 +216,8 @@ class Job(Value):
     benchmark: Benchmark
     files: dict[str, LabFile] = {}
     pairs: PairsRequest | None = None
+    runner: SideOfPairs | None = None
+    source: str = ""
     settings: ChosenSettings
     versions: Versions
     expected_s: float | None = None

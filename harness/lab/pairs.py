@@ -1,11 +1,11 @@
-"""Batch of pairs on one device of a lab, by the flow of `harness compare`. Runs in the process of the device."""
+"""Runners that a client sends or names, and batches of pairs by `harness compare`. Runs in the process of a device."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
@@ -15,10 +15,10 @@ from harness.core.build import Build
 from harness.core.errors import EnvironmentProblem
 from harness.core.protocols import Display, Progress, Reporter
 from harness.flows.compare.compare import ComparisonTask, run_comparison
-from harness.flows.compare.requests import CompareRequest, open_cache, resolve_request
+from harness.flows.compare.requests import CompareRequest, open_cache, resolve_request, resolve_side
 from harness.flows.compare.source_fetcher import SourceFetcher
 from harness.flows.measure.plan import Plan
-from harness.flows.measure.runners import BuildTarget, Programs, Side
+from harness.flows.measure.runners import BuildTarget, Programs, Side, installed_runner
 from harness.lab.jobs import FILES, Job, LabFile, PairsRequest, SideOfPairs
 
 
@@ -58,6 +58,24 @@ def measure_pairs(
         task = resolve_request(request, settings, SourceFetcher(display), cache)
         task = replace(task, with_outputs=pairs.with_outputs, keeps_self_check=False)
         run_comparison(plan, task, settings, display, [listener])
+
+
+@contextlib.contextmanager
+def open_runner(job: Job, settings: Settings, display: Display) -> Iterator[Side]:
+    """Provide the runner of a job that measures its benchmark once.
+
+    Raises:
+        HarnessError: It cannot be had here.
+    """
+    side = job.runner
+    if side is None:
+        yield installed_runner
+    elif side.build is not None:
+        yield _sent_build(side, job.files, settings.cache_dir)
+    else:
+        request = CompareRequest(treatment=side.commit, source=job.source)
+        with open_cache(request, settings) as cache:
+            yield resolve_side(request, settings, SourceFetcher(display), display, cache)
 
 
 def _request(job: Job, pairs: PairsRequest, settings: Settings) -> CompareRequest:

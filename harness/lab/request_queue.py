@@ -104,15 +104,24 @@ class RequestQueue:
         body: dict[str, JsonValue] = {"dispatcher": self._dispatcher, "claim": claim, "lease_s": lease_s}
         return self._post("lab/claims", {**body, "device_classes": list(device_classes)}, _Claimed).request
 
-    def renew(self, identity: str, claim: str, lease_s: float) -> None:
-        """Keep a request for longer.
+    def renew(self, identity: str, claim: str, lease_s: float, commits: tuple[str, str] = ("", "")) -> RunRequest:
+        """Keep a request for longer, and return it.
+
+        Args:
+            identity: Of the request.
+            claim: That of this lab.
+            lease_s: How much longer.
+            commits: Hashes that the names of commit and control mean; those that were told first stay.
 
         Raises:
             QueueSilent: The server does not answer now.
             RequestLost: It is no longer this lab's.
             EnvironmentProblem: It refuses.
         """
-        self._post(f"requests/{identity}/renew", {"claim": claim, "lease_s": lease_s}, RunRequest)
+        body: dict[str, JsonValue] = {"claim": claim, "lease_s": lease_s}
+        if commits[0]:
+            body |= {"commit_id": commits[0], "control_id": commits[1]}
+        return self._post(f"requests/{identity}/renew", body, RunRequest)
 
     def release(self, identity: str, claim: str, reason: str) -> None:
         """Give a request back. Raises as `renew`."""

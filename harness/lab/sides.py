@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from harness import plugins
@@ -143,30 +144,123 @@ def provide_commits(
         files: Gets the files that have to be sent.
     """
     if not isinstance(runners[0].source, PackageSource):
-        return BuiltSides(runners, settings, display, files)
+        return BuiltSides(runners, SentBuilds(settings, display, files))
     control, treatment = (SideOfPairs(commit=runner.commit.id, name=runner.name) for runner in runners)
     released = Sides(control, treatment, request.source or "")
     return lambda _framework, _target: released
 
 
-class BuiltSides:
-    """Provider of sides that this machine builds: once for each framework and kind of device.
+class SentRunner(NamedTuple):
+    """Runner as every host understands it.
+
+    Attributes:
+        side: The runner; None for the one that is installed on each host.
+        source: Source of a released version; empty where it is none.
+        files: Its files, by their locations on this machine.
+    """
+
+    side: SideOfPairs | None
+    source: str = ""
+    files: Mapping[str, LabFile] = MappingProxyType({})
+
+
+def provide_installed(framework: str, target: Target) -> SentRunner:
+    """Return the runner that is installed on each host (`ProvideRunner`)."""
+    del framework, target
+    return SentRunner(None)
+
+
+ProvideRunner = Callable[[str, Target], SentRunner]
+"""Provides the runner for a framework on devices.
+
+Raises:
+    HarnessError: It cannot be had.
+"""
+
+
+def provide_runner(
+    runner: CommitRunner, request: CompareRequest, settings: Settings, display: Display, files: JobFiles
+) -> ProvideRunner:
+    """Return what provides a single commit: by its name where it is a released version, else built.
 
     Args:
-        runners: Control and treatment.
+        runner: The commit.
+        request: Its source, as hosts know it.
+        settings: Plug-ins and their options.
+        display: Shows what is built.
+        files: Gets the files that have to be sent.
+    """
+    if not isinstance(runner.source, PackageSource):
+        builds = SentBuilds(settings, display, files)
+        return lambda framework, target: builds.provide(runner, framework, target)
+    released = SentRunner(SideOfPairs(commit=runner.commit.id, name=runner.name), request.source or "")
+    return lambda _framework, _target: released
+
+
+class SentBuilds:
+    """Builds of commits that are sent to hosts, each made once for each framework and kind of device.
+
+    Args:
         settings: Plug-ins and their options.
         display: Shows what is built.
         files: Gets the files that have to be sent.
     """
 
-    def __init__(
-        self, runners: tuple[CommitRunner, CommitRunner], settings: Settings, display: Display, files: JobFiles
-    ) -> None:
-        self._runners = runners
+    def __init__(self, settings: Settings, display: Display, files: JobFiles) -> None:
         self._settings = settings
         self._display = display
         self._files = files
-        self._built: dict[tuple[str, str, str], Sides] = {}
+        self._sent: dict[tuple[str, str, str, str], SentRunner] = {}
+
+    def provide(self, runner: CommitRunner, framework: str, target: Target) -> SentRunner:
+        """Return the build of a commit for a framework on devices.
+
+        Raises:
+            BuildFailed: It cannot be built.
+            UsageError: This machine cannot build for the devices.
+        """
+        device = target.places[0].device
+        key = (runner.commit.id, framework, device.platform, device.abi)
+        if key not in self._sent:
+            self._sent[key] = self._send(runner, self._build(device, framework, runner))
+        return self._sent[key]
+
+    def _build(self, device: Device, framework: str, runner: CommitRunner) -> Build:
+        try:
+            return build_for(device, framework, runner, self._settings, self._display)
+        except BuildFailed as error:
+            prefix = "" if runner.commit.short in error.message else f"{runner.commit.short}: "
+            raise BuildFailed(f"{prefix}{error.message}", hint=error.hint) from error
+
+    def _send(self, runner: CommitRunner, build: Build) -> SentRunner:
+        folder = build.programs[RUNNER].parent
+        sent: dict[str, LabFile] = {}
+        content: dict[str, str] = {}
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                sent[str(path)] = self._files.add(path, path.name)
+                content[path.relative_to(folder).as_posix()] = str(path)
+        side = SideOfPairs(
+            programs={name: path.relative_to(folder).as_posix() for name, path in build.programs.items()},
+            build=build_info(build),
+            content=content,
+            variables=dict(build.variables),
+            name=runner.name,
+        )
+        return SentRunner(side, files=sent)
+
+
+class BuiltSides:
+    """Provider of sides that are built.
+
+    Args:
+        runners: Control and treatment.
+        builds: Builds them, and sends them.
+    """
+
+    def __init__(self, runners: tuple[CommitRunner, CommitRunner], builds: SentBuilds) -> None:
+        self._runners = runners
+        self._builds = builds
 
     def __call__(self, framework: str, target: Target) -> Sides:
         """Return both sides for a framework on devices.
@@ -176,40 +270,13 @@ class BuiltSides:
             BuildFailed: The treatment cannot be built.
             UsageError: This machine cannot build for the devices.
         """
-        device = target.places[0].device
-        key = (framework, device.platform, device.abi)
-        if key not in self._built:
-            sent: dict[str, LabFile] = {}
-            first, second = self._runners
-            try:
-                control = self._send(first, self._build(device, framework, first), sent)
-            except BuildFailed as error:
-                raise ControlFailed(error.message, hint=error.hint) from error
-            treatment = self._send(second, self._build(device, framework, second), sent)
-            self._built[key] = Sides(control, treatment, files=sent)
-        return self._built[key]
-
-    def _build(self, device: Device, framework: str, runner: CommitRunner) -> Build:
+        first, second = self._runners
         try:
-            return build_for(device, framework, runner, self._settings, self._display)
+            control = self._builds.provide(first, framework, target)
         except BuildFailed as error:
-            prefix = "" if runner.commit.short in error.message else f"{runner.commit.short}: "
-            raise BuildFailed(f"{prefix}{error.message}", hint=error.hint) from error
-
-    def _send(self, runner: CommitRunner, build: Build, sent: dict[str, LabFile]) -> SideOfPairs:
-        folder = build.programs[RUNNER].parent
-        content: dict[str, str] = {}
-        for path in sorted(folder.rglob("*")):
-            if path.is_file():
-                sent[str(path)] = self._files.add(path, path.name)
-                content[path.relative_to(folder).as_posix()] = str(path)
-        return SideOfPairs(
-            programs={name: path.relative_to(folder).as_posix() for name, path in build.programs.items()},
-            build=build_info(build),
-            content=content,
-            variables=dict(build.variables),
-            name=runner.name,
-        )
+            raise ControlFailed(error.message, hint=error.hint) from error
+        treatment = self._builds.provide(second, framework, target)
+        return Sides(control.side, treatment.side, files={**control.files, **treatment.files})
 
 
 def build_for(device: Device, framework: str, runner: CommitRunner, settings: Settings, display: Display) -> Build:

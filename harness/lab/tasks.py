@@ -37,7 +37,7 @@ from harness.flows.measure.named_parts import load_frameworks
 from harness.flows.measure.plan import Failure, Plan, assign
 from harness.lab.health import DeviceHealth, health_file, peek_health
 from harness.lab.jobs import FILES, ChosenSettings, Job, JobReport, Place, RunningJob, own_versions
-from harness.lab.pairs import measure_pairs
+from harness.lab.pairs import measure_pairs, open_runner
 from harness.lab.sharing import use_host
 
 if TYPE_CHECKING:
@@ -281,7 +281,8 @@ def _do(job: Job, platform: Platform, device: Device, settings: Settings, progre
             platform, assign([benchmark], [device], platform, NO_METERS), load_frameworks([benchmark], settings)
         )
         if job.pairs is None:
-            flow.run(plan, settings, progress, listeners=[collector], reproduce=lambda _: None)
+            with open_runner(job, settings, progress) as runner:
+                flow.run(plan, settings, progress, runner, listeners=[collector], reproduce=lambda _: None)
         else:
             measure_pairs(job, job.pairs, plan, settings, display=progress, listener=collector)
     except HarnessError as error:

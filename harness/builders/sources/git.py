@@ -75,11 +75,47 @@ class GitSource:
                 without=self._missing,
             )
         except GitFailed as error:
-            raise EnvironmentProblem(
-                f"cannot fetch from {self._remote} ({without_credentials(url)}): {error.message}",
-                hint=f"`git ls-remote {self._remote}` in {self.place} must work without asking for a password",
-            ) from error
+            raise self._unreachable(url, error) from error
         self._branches = remembered
+
+    def _unreachable(self, url: str, error: GitFailed) -> EnvironmentProblem:
+        return EnvironmentProblem(
+            f"cannot fetch from {self._remote} ({without_credentials(url)}): {error.message}",
+            hint=f"`git ls-remote {self._remote}` in {self.place} must work without asking for a password",
+        )
+
+    def fetch_reference(self, reference: str) -> Commit:
+        """Fetch a reference of the remote that is neither a branch nor a tag, such as `refs/pull/7/head`.
+
+        Args:
+            reference: Its full name.
+
+        Raises:
+            UsageError: The remote has no such reference to a commit.
+            EnvironmentProblem: The remote cannot be reached.
+        """
+        with self._clone() as clone:
+            url = clone.url(self._remote)
+        unknown = UsageError(f"{self._remote} has no {reference}", hint="see `git ls-remote`")
+        if url is None:
+            raise unknown
+        into = f"refs/fetched/{self._remote}/{reference.removeprefix('refs/')}"
+        try:
+            self._mirror.fetch(_address(url, self.place), [f"+{reference}:{into}"], without=self._missing)
+        except GitFailed as error:
+            if "couldn't find remote ref" in error.message:
+                raise unknown from error
+            raise self._unreachable(url, error) from error
+        with self._history() as history:
+            if (full_hash := history.find(into)) is None:
+                raise unknown
+            return history.commit(full_hash)
+
+    def is_published(self, commit: Commit) -> bool:
+        """Return whether a branch or a tag of the remote contains a commit, as of the last `fetch`."""
+        folders = (f"refs/fetched/{self._remote}/{kind}" for kind in ("heads", "tags"))
+        with self._history() as history:
+            return any(history.branches(folder, containing=commit.id) for folder in folders)
 
     def resolve(self, name: str) -> Commit:
         """Return the commit that a hash, tag, branch, `<remote>/<branch>` or `HEAD` names, or an ancestor of it (`~2`).

@@ -173,8 +173,21 @@ def resolve_request(
     )
 
 
-def resolve_side(request: CompareRequest, settings: Settings, fetcher: SourceFetcher, progress: Progress) -> Side:
+def resolve_side(
+    request: CompareRequest,
+    settings: Settings,
+    fetcher: SourceFetcher,
+    progress: Progress,
+    cache: BuildCache | None = None,
+) -> CommitRunner:
     """Resolve the one commit that is measured without a control.
+
+    Args:
+        request: Request of the command line.
+        settings: Where copies of repositories are kept.
+        fetcher: Fetches new commits.
+        progress: Told which commit it is.
+        cache: Keeps the runner as long as it is measured; None opens the one of the request.
 
     Raises:
         UsageError: No source is named, or the name cannot be resolved.
@@ -182,7 +195,8 @@ def resolve_side(request: CompareRequest, settings: Settings, fetcher: SourceFet
     """
     source, commit, name = _single_commit(request, settings, fetcher)
     submodules = selected_submodules(settings, source)
-    runner = CommitRunner(source, commit, open_cache(request, settings), request.recipes, submodules, name)
+    cache = cache or open_cache(request, settings)
+    runner = CommitRunner(source, commit, cache, request.recipes, submodules, name)
     progress.say(f"commit: {runner.title}")
     return runner
 

@@ -27,6 +27,7 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 Identity = Annotated[str, Path(max_length=100)]
 _READS: Final = [Depends(require(Scope.READ))]
+_HINT_OF_COMMITS: Final = "a commit is a hash, a branch, a tag, or #number of a pull request; one to compare with and pairs need one to measure"
 _ROWS: Final = 25
 """Rows of a page, whose results are read one by one."""
 
@@ -72,9 +73,15 @@ async def ask(request: Request, services: ServicesHere) -> Response:
             specification=specification,
             benchmark=benchmark,
             device_class=form.get("device_class", ""),
+            repository=form.get("repository", ""),
+            commit=form.get("commit", "").strip(),
+            control=form.get("control", "").strip(),
+            pairs=int(form.get("pairs", "") or 0),
         )
     except ValidationError as error:
-        raise RequestRefused(422, "the form is not as the page has it", hint="load the page again") from error
+        raise RequestRefused(422, _explain(error), hint=_HINT_OF_COMMITS) from error
+    except ValueError as error:
+        raise RequestRefused(422, "the number of pairs is no number", hint=_HINT_OF_COMMITS) from error
     await store_request(services, new, caller)
     return RedirectResponse(make_site(request, services).links.requests(), 303)
 
@@ -93,4 +100,14 @@ def _find_asker(request: Request, services: Services) -> Asker:
     caller = caller_of(request)
     if not caller.may(Scope.REQUEST):
         return Asker()
-    return Asker(caller.name, services.signer.form_token(caller.cookie), caller.may(Scope.ADMIN))
+    form_token = services.signer.form_token(caller.cookie)
+    return Asker(caller.name, form_token, caller.may(Scope.ADMIN), may_choose_commits=caller.may(Scope.COMMITS))
+
+
+def _explain(error: ValidationError) -> str:
+    """Return what is wrong with a form, without a word of it."""
+    first = error.errors()[0]
+    if first["type"] != "value_error":
+        return "the form is not as the page has it"
+    field = f"{first['loc'][0]}: " if first["loc"] else ""
+    return f"{field}{first['ctx']['error']}"

@@ -22,7 +22,16 @@ from harness.server.routes.dependencies import BODY_ERRORS, ERRORS, NOT_FOUND, P
 from harness.server.services import Services
 from harness.store.database import run_requests as queue
 from harness.store.database.tokens import Scope
-from harness.store.run_requests import LabOffer, Name, RequestPage, RequestState, RunRequest, Words, merge_offers
+from harness.store.run_requests import (
+    FullHash,
+    LabOffer,
+    Name,
+    RequestPage,
+    RequestState,
+    RunRequest,
+    WantedRun,
+    merge_offers,
+)
 
 router = APIRouter(responses=ERRORS, tags=["requests"])
 
@@ -37,20 +46,19 @@ _CONFLICT: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-class NewRunRequest(Value):
+class NewRunRequest(WantedRun):
     """What a person asks for: names of what labs offer (`/api/v1/offers`).
 
     Attributes:
         key: Chosen by the client: the same again is the same request, however often it is posted; empty is a new one.
-        specification: Name of a specification.
-        benchmark: Title of one of its benchmarks; empty for all.
-        device_class: Class of devices, any of which may measure it.
     """
 
     key: Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z0-9._:-]*$")] = ""
-    specification: Name
-    benchmark: Words = ""
-    device_class: Name
+
+    @property
+    def wanted(self) -> WantedRun:
+        """What is asked for."""
+        return WantedRun.model_validate(self.model_dump(exclude={"key"}))
 
 
 class NewOffer(Value):
@@ -97,10 +105,14 @@ class Renewal(Value):
     Attributes:
         claim: That of the lab.
         lease_s: How much longer the request is the lab's, in seconds from now.
+        commit_id: Hash that the name of the commit means; empty where it is not known. The first that is told stays.
+        control_id: That of the control, likewise.
     """
 
     claim: Key
     lease_s: LeaseS
+    commit_id: FullHash = ""
+    control_id: FullHash = ""
 
 
 class Release(Value):
@@ -243,7 +255,14 @@ async def renew(request: Request, services: ServicesHere, request_id: Identity, 
         new = parse_document(Renewal, body)
     return await _change(
         services,
-        lambda: queue.renew_lease(services.database, request_id, new.claim, lease_s=new.lease_s, now=services.clock()),
+        lambda: queue.renew_lease(
+            services.database,
+            request_id,
+            new.claim,
+            lease_s=new.lease_s,
+            now=services.clock(),
+            commits=(new.commit_id, new.control_id),
+        ),
     )
 
 
@@ -290,10 +309,13 @@ async def store_request(services: Services, new: NewRunRequest, caller: Caller) 
     """Store what a person asks for, and return it and whether it is new.
 
     Raises:
-        RequestRefused: Nobody offers it (422), its key belongs to another (409), or the person has too many (429).
+        RequestRefused: Nobody offers it (422), its key belongs to another (409), the person has too many (429), or may
+            not ask for commits (403).
         EnvironmentProblem: It cannot be stored.
     """
-    wanted = (new.specification, new.benchmark, new.device_class)
+    if new.commit:
+        caller.require(Scope.COMMITS)
+    wanted = new.wanted
     return await _change(
         services,
         lambda: queue.add_request(

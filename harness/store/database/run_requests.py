@@ -14,7 +14,7 @@ from harness.store.database.columns import key_text, shown_text
 from harness.store.database.engine import Database
 from harness.store.database.tables import LAB_OFFERS, RESULTS, RUN_REQUESTS
 from harness.store.history import Page
-from harness.store.run_requests import MOST_ATTEMPTS, LabOffer, RequestPage, RequestState, RunRequest
+from harness.store.run_requests import MOST_ATTEMPTS, LabOffer, RequestPage, RequestState, RunRequest, WantedRun
 
 OFFER_S: Final = 60.0
 """How long an offer is valid that its lab does not repeat."""
@@ -59,7 +59,7 @@ def add_request(
     database: Database,
     person: str,
     key: str,
-    wanted: tuple[str, str, str],
+    wanted: WantedRun,
     *,
     most: int,
     now: float,
@@ -70,7 +70,7 @@ def add_request(
         database: Where.
         person: Who asks.
         key: Chosen by the client: the same key of the same person is the same request.
-        wanted: Names of specification, benchmark (empty for all) and class of devices.
+        wanted: What is asked for.
         most: Most open requests of a person.
         now: Unix seconds.
 
@@ -80,15 +80,15 @@ def add_request(
         UsageError: No lab offers this.
         EnvironmentProblem: It cannot be stored.
     """
-    specification, benchmark, device_class = wanted
     identity = str(uuid.uuid5(_NAMESPACE, f"{person}\n{key}"))
     with database.write() as connection:
         known = connection.execute(select(RUN_REQUESTS).where(RUN_REQUESTS.c.id == identity)).first()
         if known is not None:
-            if (known.specification, known.benchmark, known.device_class) != wanted:
+            request = _read(known, now)
+            if request.wanted != wanted:
                 raise RequestConflict("this key belongs to another request", hint="send a new key with a new request")
-            return _read(known, now), False
-        refusals = [offer.explain_refusal(*wanted) for offer in _list_offers(connection, now)]
+            return request, False
+        refusals = [offer.explain_refusal(*wanted.offered_names) for offer in _list_offers(connection, now)]
         if not refusals:
             raise UsageError("no lab takes requests now", hint="`harness lab dispatch` lets one take them")
         if all(refusals):
@@ -103,9 +103,7 @@ def add_request(
             "id": identity,
             "person": key_text(person),
             "asked": now,
-            "specification": specification,
-            "benchmark": benchmark,
-            "device_class": device_class,
+            **wanted.model_dump(),
             "state": RequestState.QUEUED.value,
             "attempts": 0,
             "claim": "",
@@ -196,7 +194,7 @@ def claim_request(
             row
             for row in connection.execute(select(RUN_REQUESTS).where(RUN_REQUESTS.c.state == RequestState.QUEUED.value))
             if row.device_class in device_classes
-            and not offer.explain_refusal(row.specification, row.benchmark, row.device_class)
+            and not offer.explain_refusal(row.specification, row.benchmark, row.device_class, row.repository)
         ]
         if not waiting:
             return None
@@ -214,16 +212,34 @@ def claim_request(
         return _read(_find(connection, chosen.id), now)
 
 
-def renew_lease(database: Database, identity: str, claim: str, *, lease_s: float, now: float) -> RunRequest:
+def renew_lease(
+    database: Database,
+    identity: str,
+    claim: str,
+    *,
+    lease_s: float,
+    now: float,
+    commits: tuple[str, str] = ("", ""),
+) -> RunRequest:
     """Keep a request for longer.
+
+    Args:
+        database: Where.
+        identity: Of the request.
+        claim: That of the lab that has it.
+        lease_s: How much longer.
+        now: Unix seconds.
+        commits: Hashes that the names of commit and control mean; empty where they are not known. The first that are
+            told stay, so that a request is about the same commits whoever goes on with it.
 
     Raises:
         NoSuchRequest: There is none.
         RequestConflict: It is no longer this lab's: it was cancelled, or given to another.
     """
     with database.write() as connection:
-        _require_claim(connection, identity, claim)
-        _change(connection, identity, lease=now + lease_s)
+        row = _require_claim(connection, identity, claim)
+        known = {"commit_id": commits[0], "control_id": commits[1]} if not row.commit_id else {}
+        _change(connection, identity, lease=now + lease_s, **known)
         return _read(_find(connection, identity), now)
 
 
@@ -349,6 +365,12 @@ def _read(row: Row[tuple[object, ...]], now: float) -> RunRequest:
         specification=row.specification,
         benchmark=row.benchmark,
         device_class=row.device_class,
+        repository=row.repository,
+        commit=row.commit,
+        control=row.control,
+        pairs=row.pairs,
+        commit_id=row.commit_id,
+        control_id=row.control_id,
         state=state,
         attempts=row.attempts,
         started=row.started,

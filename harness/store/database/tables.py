@@ -292,6 +292,12 @@ RUN_REQUESTS: Final = Table(
     Column("finished", Double),
     Column("results", Text, nullable=False, default="[]"),  # uids, as JSON
     Column("reason", Text, nullable=False, default=""),
+    Column("repository", String, nullable=False, server_default=""),  # "" for the runner that is installed
+    Column("commit", String, nullable=False, server_default=""),  # as the person named it
+    Column("control", String, nullable=False, server_default=""),
+    Column("pairs", Integer, nullable=False, server_default="0"),
+    Column("commit_id", String, nullable=False, server_default=""),  # what the name meant when it was begun first
+    Column("control_id", String, nullable=False, server_default=""),
     Index(None, "asked"),
     Index(None, "claim"),
     Index(None, "person", "started"),

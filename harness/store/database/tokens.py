@@ -31,6 +31,7 @@ class Scope(StrEnum):
     READ = "read"
     WRITE = "write"
     REQUEST = "request"
+    COMMITS = "commits"
     LAB = "lab"
     ADMIN = "admin"
 

@@ -30,6 +30,7 @@ from harness.store.run_requests import (
     OfferedSpecification,
     RequestState,
     RunRequest,
+    WantedRun,
     merge_offers,
 )
 from harness.testing.results import ok_result
@@ -48,8 +49,12 @@ def offered(database: Database) -> Database:
     return database
 
 
+def wanted_run(benchmark: str = "", device_class: str = "pixel", **values: str) -> WantedRun:
+    return WantedRun(specification="mv2", benchmark=benchmark, device_class=device_class, **values)
+
+
 def ask(database: Database, person: str, key: str, *, now: float = NOW, device_class: str = "pixel") -> RunRequest:
-    request, is_new = add_request(database, person, key, ("mv2", "", device_class), most=100, now=now)
+    request, is_new = add_request(database, person, key, wanted_run(device_class=device_class), most=100, now=now)
     assert is_new
     return request
 
@@ -83,9 +88,9 @@ def test_no_request_is_done_before_its_results_are_stored(offered: Database) -> 
 
 def test_the_same_key_is_the_same_request(offered: Database) -> None:
     first = ask(offered, "anna", "1")
-    assert add_request(offered, "anna", "1", ("mv2", "", "pixel"), most=100, now=NOW + 9) == (first, False)
+    assert add_request(offered, "anna", "1", wanted_run(), most=100, now=NOW + 9) == (first, False)
     with pytest.raises(RequestConflict, match="belongs to another request"):
-        add_request(offered, "anna", "1", ("mv2", "mv2/a", "pixel"), most=100, now=NOW)
+        add_request(offered, "anna", "1", wanted_run("mv2/a"), most=100, now=NOW)
     assert ask(offered, "bert", "1").id != first.id
 
 
@@ -95,7 +100,7 @@ def test_the_same_key_is_the_same_request(offered: Database) -> None:
         (("../../x", "", "pixel"), "no lab offers this specification"),
         (("mv2.json", "", "pixel"), "no lab offers this specification"),
         (("", "", "pixel"), "no lab offers this specification"),
-        (("mv2", "mv2/*", "pixel"), "has no such benchmark"),
+        (wanted_run("mv2/*"), "has no such benchmark"),
         (("mv2", "; rm -rf /", "pixel"), "has no such benchmark"),
         (("mv2", "", "iphone"), "no lab has a device of this class"),
         (("mv2", "", "../pixel"), "no lab has a device of this class"),
@@ -112,7 +117,7 @@ def test_an_offer_ends_that_is_not_repeated(offered: Database) -> None:
     assert len(list_offers(offered, NOW + 1)) == 2
     assert len(list_offers(offered, NOW + OFFER_S)) == 1
     with pytest.raises(UsageError, match="no lab takes requests now"):
-        add_request(offered, "anna", "1", ("mv2", "", "pixel"), most=100, now=NOW + 2 * OFFER_S)
+        add_request(offered, "anna", "1", wanted_run(), most=100, now=NOW + 2 * OFFER_S)
 
 
 def test_offers_of_several_labs_are_shown_as_one() -> None:
@@ -136,11 +141,11 @@ def test_a_person_has_at_most_so_many_open_requests(offered: Database) -> None:
     first = ask(offered, "anna", "1")
     ask(offered, "anna", "2")
     with pytest.raises(TooManyRequests, match="2 open requests"):
-        add_request(offered, "anna", "3", ("mv2", "", "pixel"), most=2, now=NOW)
-    assert add_request(offered, "anna", "1", ("mv2", "", "pixel"), most=2, now=NOW) == (first, False)
-    add_request(offered, "bert", "1", ("mv2", "", "pixel"), most=2, now=NOW)
+        add_request(offered, "anna", "3", wanted_run(), most=2, now=NOW)
+    assert add_request(offered, "anna", "1", wanted_run(), most=2, now=NOW) == (first, False)
+    add_request(offered, "bert", "1", wanted_run(), most=2, now=NOW)
     cancel_request(offered, first.id, "anna", NOW)
-    add_request(offered, "anna", "3", ("mv2", "", "pixel"), most=2, now=NOW)
+    add_request(offered, "anna", "3", wanted_run(), most=2, now=NOW)
 
 
 def test_whoever_has_the_fewest_running_is_next(offered: Database) -> None:

@@ -216,7 +216,7 @@ CREATE TABLE run_requests (
 	started DOUBLE, 
 	finished DOUBLE, 
 	results TEXT NOT NULL, 
-	reason TEXT NOT NULL, 
+	reason TEXT NOT NULL, repository VARCHAR DEFAULT '' NOT NULL, "commit" VARCHAR DEFAULT '' NOT NULL, control VARCHAR DEFAULT '' NOT NULL, commit_id VARCHAR DEFAULT '' NOT NULL, control_id VARCHAR DEFAULT '' NOT NULL, pairs INTEGER DEFAULT '0' NOT NULL, 
 	CONSTRAINT pk_run_requests PRIMARY KEY (id)
 );
 CREATE TABLE samples (

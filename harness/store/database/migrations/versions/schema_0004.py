@@ -1,4 +1,4 @@
-"""Devices in doubt, because a check of their health was bad."""
+"""Devices in doubt, because a check of their health was bad; commits that persons ask for."""
 
 from __future__ import annotations
 
@@ -21,3 +21,7 @@ def upgrade() -> None:
         sa.Column("doubt", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("device", "since", name=op.f("pk_device_doubts")),
     )
+    with op.batch_alter_table("run_requests") as batch:
+        for name in ("repository", "commit", "control", "commit_id", "control_id"):
+            batch.add_column(sa.Column(name, sa.String(), nullable=False, server_default=""))
+        batch.add_column(sa.Column("pairs", sa.Integer(), nullable=False, server_default="0"))
