@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import pytest
 
+from harness.core.comparison import Verdict
+from harness.core.effect import Effect
 from harness.core.outcome import Outcome
 from harness.dashboard.requests import Asker, decode_choice, encode_choice, render_request, render_requests
-from harness.store.history import ResultRow
+from harness.store.history import CommitInfo, Contrast, MetricInfo, ResultRow
 from harness.store.run_requests import LabOffer, OfferedSpecification, RequestPage, RequestState, RunRequest
 from tests.dashboard.conftest import Opener
 from tests.dashboard.samples import HOSTILE, START, make_cell, make_site
 
 LONG = "a_model_with_a_name_that_is_much_longer_than_a_phone_is_wide/and_a_benchmark_of_it-xnnpack_fp32-t1"
+
+CONTRAST = Contrast(
+    control=CommitInfo(id="b" * 40),
+    metric=MetricInfo(name="NET latency", unit="us"),
+    verdict=Verdict.REGRESSION,
+    effect=Effect(log_ratio=0.05, low_log_ratio=0.04, high_log_ratio=0.06),
+)
 
 
 def make_request(number: int, state: RequestState, **values: object) -> RunRequest:
@@ -35,17 +44,27 @@ def make_page(*, hostile: bool = False, is_open: bool = True) -> str:
     states = [state for state in RequestState if is_open or not state.is_open]
     rows = [make_request(number, state, person=person) for number, state in enumerate(states)]
     rows.append(make_request(9, RequestState.DONE, results=("r1", "gone"), reason="1 of 2: " + HOSTILE, benchmark=name))
+    commits = {
+        "repository": "executorch",
+        "commit": "a-branch-of-somebody/with-a-very-long-name-that-goes-on",
+        "control": "#1234",
+    }
+    rows.append(
+        make_request(10, RequestState.DONE, results=("r2",), commit_id="a" * 40, control_id="b" * 40, **commits)
+    )
     row = ResultRow(uid="r1", cell=make_cell(name, name), time=START, outcome=Outcome.CRASHED, reason=HOSTILE)
     offer = LabOffer(
         specifications=(OfferedSpecification.model_construct(name=name, benchmarks=(name, LONG)),),
         device_classes=("raspberry-pi-5", "pixel-8"),
+        repositories=("executorch",),
     )
+    compared = ResultRow(uid="r2", cell=make_cell("mv2", "a"), time=START, outcome=Outcome.OK, contrast=CONTRAST)
     return render_requests(
         RequestPage(rows=tuple(rows), total=len(rows)),
-        {"r1": row},
+        {"r1": row, "r2": compared},
         offer,
         make_site(),
-        asker=Asker(person, "secret"),
+        asker=Asker(person, "secret", may_choose_commits=True),
         key="key",
     )
 
@@ -59,7 +78,8 @@ def test_the_page_fits_its_window_and_complains_of_nothing(
     page, complaints = open_page(make_page(hostile=hostile), width, scheme)
     assert complaints == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("form.ask select").count() == 2
+    assert page.locator("form.ask select").count() == 3
+    assert page.locator("form.ask input:visible").count() == 3
     assert page.locator("table.runs form button").count() == 2, "the open ones can be cancelled"
 
 

@@ -48,6 +48,7 @@ def filled(server: ServerProcess) -> Iterator[tuple[ServerProcess, dict[str, str
     address = f"{server.api}/results/f0/artifacts/log.txt"
     assert server.session.put(address, data=b"log", headers={"Content-Type": "text/plain"}).status_code == 201
     offer: JsonValue = {"specifications": [{"name": "mv2", "benchmarks": ["a"]}], "device_classes": ["pixel"]}
+    offer = {**offer, "repositories": ["code"]}
     body: JsonValue = {"dispatcher": "d", "offer": offer}
     assert server.post("/api/v1/lab/offers", json=body).status_code == 200
     wanted: JsonValue = {"specification": "mv2", "device_class": "pixel"}

@@ -17,11 +17,19 @@ from tests.server.process import ServerProcess, bearer, create_token, run_server
 OFFER: dict[str, JsonValue] = {
     "specifications": [{"name": "mv2", "benchmarks": ["mv2/a", "mv2/b"]}],
     "device_classes": ["pixel"],
+    "repositories": ["code"],
 }
 WANTED: dict[str, JsonValue] = {"specification": "mv2", "benchmark": "mv2/a", "device_class": "pixel"}
 Guarded: TypeAlias = tuple[ServerProcess, dict[str, dict[str, str]]]
 """A server with tokens, and the header of each token by its name."""
-SCOPES = {"anna": "read,request", "bert": "request", "carl": "read,write", "root": "admin", "lab": "lab,read,write"}
+SCOPES = {
+    "anna": "read,request",
+    "dora": "read,request,commits",
+    "bert": "request",
+    "carl": "read,write",
+    "root": "admin",
+    "lab": "lab,read,write",
+}
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +93,10 @@ def test_a_request_is_stored_once_however_often_it_is_posted(
         *({"device_class": name} for name in ("", "pixel;ls", "host", 5, None)),
         *({"key": key} for key in ("a b", "../x", "x" * 101, "é")),
         {"command_args": "--runner /bin/sh"},
+        *({"commit": name, "repository": "code"} for name in ("--upload-pack=sh", "../x", "a@{1}", "refs/x", "é" * 9)),
+        {"repository": "https://example.org/x"},
+        {"control": "main"},
+        {"pairs": 10},
     ],
 )
 def test_what_is_not_offered_is_refused_and_not_repeated(offered: Guarded, wrong: dict[str, JsonValue]) -> None:
@@ -93,9 +105,47 @@ def test_what_is_not_offered_is_refused_and_not_repeated(offered: Guarded, wrong
     answer = server.post("/api/v1/requests", json={**WANTED, **wrong}, headers=tokens["anna"])
     assert answer.status_code == 422, answer.text
     assert answer.json()["message"]
-    (value,) = wrong.values()
+    value = next(iter(wrong.values()))
     assert len(str(value)) < 5 or str(value) not in answer.text
     assert server.get("/api/v1/requests", headers=tokens["anna"]).json()["total"] == before
+
+
+def test_commits_are_asked_for_by_whoever_may_choose_them(offered: Guarded) -> None:
+    server, tokens = offered
+    wanted = {**WANTED, "repository": "code", "commit": "#7", "control": "main", "pairs": 50}
+    for name, status in (("anna", 403), ("bert", 403), ("dora", 201), ("root", 201)):
+        assert server.post("/api/v1/requests", json=wanted, headers=tokens[name]).status_code == status, name
+    other = server.post("/api/v1/requests", json={**wanted, "repository": "secret"}, headers=tokens["dora"])
+    assert (other.status_code, other.json()["message"]) == (422, "no lab offers this repository")
+    for name, has_field in (("anna", False), ("dora", True)):
+        page = server.get("/requests", headers=log_in(server, tokens[name])).text
+        assert ('name="commit"' in page) is has_field
+        assert 'code <span class="commit">#7</span> against' in page
+
+
+def test_a_person_chooses_commits_by_the_form(offered: Guarded) -> None:
+    server, tokens = offered
+    session = log_in(server, tokens["dora"])
+    fields = fields_of(server.get("/requests", headers=session).text)
+    form = {
+        **fields,
+        "what": "mv2/mv2/a",
+        "device_class": "pixel",
+        "repository": "code",
+        "commit": " main ",
+        "pairs": "",
+    }
+    for wrong, said in (
+        ({"commit": "-x"}, "commit: no hash, branch, tag"),
+        ({"commit": ""}, "belong together"),
+        ({"pairs": "x"}, "is no number"),
+    ):
+        answer = server.post("/requests", data={**form, **wrong}, headers=session)
+        assert answer.status_code == 422
+        assert said in answer.text
+    assert server.post("/requests", data=form, headers=session).status_code == 303
+    (row,) = server.get("/api/v1/requests?only_open=true", headers=tokens["dora"]).json()["rows"]
+    assert (row["repository"], row["commit"], row["control"], row["pairs"]) == ("code", "main", "", 0)
 
 
 def test_a_person_has_only_so_many_open_requests(offered: Guarded) -> None:
@@ -170,7 +220,7 @@ def fields_of(page: str) -> dict[str, str]:
     """Return what the form of a page sends for its second choice."""
     hidden = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', page))
     choices = re.findall(r'<option value="([^"]*)">', page)
-    assert choices == ["mv2/", "mv2/mv2/a", "mv2/mv2/b"]
+    assert choices[:3] == ["mv2/", "mv2/mv2/a", "mv2/mv2/b"]
     return {**hidden, "what": choices[1], "device_class": "pixel"}
 
 

@@ -38,7 +38,9 @@ from harness.testing.results import ok_result
 NOW = 1_800_000_000.0
 LEASE_S = 60.0
 OFFER = LabOffer(
-    specifications=(OfferedSpecification(name="mv2", benchmarks=("mv2/a", "mv2/b")),), device_classes=("pixel", "pi")
+    specifications=(OfferedSpecification(name="mv2", benchmarks=("mv2/a", "mv2/b")),),
+    device_classes=("pixel", "pi"),
+    repositories=("code",),
 )
 LAB = "lab-1"
 
@@ -49,8 +51,9 @@ def offered(database: Database) -> Database:
     return database
 
 
-def wanted_run(benchmark: str = "", device_class: str = "pixel", **values: str) -> WantedRun:
-    return WantedRun(specification="mv2", benchmark=benchmark, device_class=device_class, **values)
+def wanted_run(benchmark: str = "", **values: str) -> WantedRun:
+    usual = {"specification": "mv2", "benchmark": benchmark, "device_class": "pixel"}
+    return WantedRun.model_validate({**usual, **values})
 
 
 def ask(database: Database, person: str, key: str, *, now: float = NOW, device_class: str = "pixel") -> RunRequest:
@@ -97,19 +100,40 @@ def test_the_same_key_is_the_same_request(offered: Database) -> None:
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
-        (("../../x", "", "pixel"), "no lab offers this specification"),
-        (("mv2.json", "", "pixel"), "no lab offers this specification"),
-        (("", "", "pixel"), "no lab offers this specification"),
-        (wanted_run("mv2/*"), "has no such benchmark"),
-        (("mv2", "; rm -rf /", "pixel"), "has no such benchmark"),
-        (("mv2", "", "iphone"), "no lab has a device of this class"),
-        (("mv2", "", "../pixel"), "no lab has a device of this class"),
+        ({"specification": "../../x"}, "no lab offers this specification"),
+        ({"specification": "mv2.json"}, "no lab offers this specification"),
+        ({"benchmark": "mv2/*"}, "has no such benchmark"),
+        ({"benchmark": "; rm -rf /"}, "has no such benchmark"),
+        ({"device_class": "iphone"}, "no lab has a device of this class"),
+        ({"device_class": "../pixel"}, "no lab has a device of this class"),
+        ({"repository": "other", "commit": "main"}, "no lab offers this repository"),
     ],
 )
-def test_what_nobody_offers_is_refused(offered: Database, wanted: tuple[str, str, str], words: str) -> None:
+def test_what_nobody_offers_is_refused(offered: Database, wanted: dict[str, str], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        add_request(offered, "anna", "1", wanted, most=100, now=NOW)
+        add_request(offered, "anna", "1", wanted_run(**wanted), most=100, now=NOW)
     assert list_requests(offered, Page(), NOW).total == 0
+
+
+def test_commits_are_kept_as_they_were_named_and_as_they_were_first_understood(offered: Database) -> None:
+    wanted = wanted_run(repository="code", commit="#7", control="main")
+    asked, _ = add_request(offered, "anna", "1", wanted, most=100, now=NOW)
+    assert asked.wanted == wanted
+    claim(offered, "c1")
+    assert renew_lease(offered, asked.id, "c1", lease_s=LEASE_S, now=NOW).commit_id == ""
+    told = renew_lease(offered, asked.id, "c1", lease_s=LEASE_S, now=NOW, commits=("a" * 40, "b" * 40))
+    assert (told.commit_id, told.control_id) == ("a" * 40, "b" * 40)
+    release_request(offered, asked.id, "c1", "", NOW)
+    assert claim(offered, "c2").commit_id == "a" * 40
+    again = renew_lease(offered, asked.id, "c2", lease_s=LEASE_S, now=NOW, commits=("c" * 40, "d" * 40))
+    assert (again.commit_id, again.control_id, again.commit) == ("a" * 40, "b" * 40, "#7")
+
+
+def test_a_lab_without_the_repository_does_not_get_the_request(offered: Database) -> None:
+    announce_offer(offered, "lab-2", OFFER.model_copy(update={"repositories": ()}), NOW)
+    add_request(offered, "anna", "1", wanted_run(repository="code", commit="main"), most=100, now=NOW)
+    assert claim_request(offered, "lab-2", "c1", ("pixel",), lease_s=LEASE_S, now=NOW) is None
+    assert claim(offered, "c2").repository == "code"
 
 
 def test_an_offer_ends_that_is_not_repeated(offered: Database) -> None:
