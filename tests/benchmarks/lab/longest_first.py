@@ -4,8 +4,8 @@
 
 The first run knows nothing, and takes the jobs in the order of the specification, which has the long ones last, as
 specifications grow. The second one knows the results of the first. Devices are stand-ins that sleep, in processes of
-their own; both makespans are from the first begin of a program to the last end, beside the bound that no order can beat:
-the longest job, or all of them divided by the devices. Networks are left out, so that it needs no root.
+their own; both makespans are from the first begin of a program to the last end, beside the bound that no order can
+beat: the longest job, or all of them divided by the devices. Networks are left out, so that it needs no root.
 """
 
 from __future__ import annotations
