@@ -26,9 +26,9 @@ pytest.importorskip("fastapi")
 def dispatch(lab: Lab, server: ServerProcess, project: Project, clone: History, name: str) -> Iterator[Process]:
     """Let a lab take requests for the commits of a repository."""
     words = ("lab", "dispatch", lab.address, "--requests-from", server.url, "--lease", "6")
-    words += ("--specifications", str(project.folder / "offered"), "--repositories", f"scripts={clone.folder}")
+    offered = ("--specifications", str(project.folder / "offered"), "--repositories", f"scripts={clone.folder}")
     cache = ("--cache-dir", str(lab.folder / "dispatching"))
-    process = start(lab.folder, name, *words, "--frameworks-dir", str(clone.recipes), *cache)
+    process = start(lab.folder, name, *words, *offered, "--frameworks-dir", str(clone.recipes), *cache)
     try:
         process.wait_for("takes requests from")
         wait_until(lambda: bool(server.get("/api/v1/offers").json()["device_classes"]), BEGINNING_S)

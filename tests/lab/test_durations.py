@@ -14,6 +14,7 @@ from harness.flows.measure.reporting import Reporting
 from harness.lab.durations import expect_durations
 from harness.lab.jobs import Place, RunningJob, own_versions
 from harness.lab.measuring import MeasuringJobs
+from harness.lab.sides import provide_installed
 from harness.lab.status import LabDevice
 from harness.lab.submitting import JobFiles
 from harness.lab.targets import Target
@@ -47,7 +48,13 @@ def test_the_longest_job_is_submitted_first_and_an_unknown_one_before_it() -> No
 
     reporting = Reporting((), RecordedProgress())
     jobs = MeasuringJobs(
-        benchmarks, Settings(), reporting, JobFiles(), make_id=lambda each, _: each.identifier, find_durations=find
+        benchmarks,
+        Settings(),
+        reporting,
+        JobFiles(),
+        provide=provide_installed,
+        make_id=lambda each, _: each.identifier,
+        find_durations=find,
     )
     submissions = jobs.begin([TARGET])
     assert [submission.job.id for submission in submissions] == ["new", "newer", "long", "middle", "short"]
@@ -58,7 +65,12 @@ def test_the_longest_job_is_submitted_first_and_an_unknown_one_before_it() -> No
 @pytest.mark.parametrize(("pairs", "device"), [(False, "one"), (True, "class:pixel")])
 def test_the_tree_of_results_is_asked_for_devices_or_for_their_class(pairs: bool, device: str, tmp_path: Path) -> None:
     asked: list[DurationQuery] = []
-    expect_durations([named("a")], TARGET, Settings(), lambda query: asked.append(query) or {}, pairs=pairs)
+
+    def find(query: DurationQuery) -> dict[str, float]:
+        asked.append(query)
+        return {}
+
+    expect_durations([named("a")], TARGET, Settings(), find, pairs=pairs)
     assert [query.devices for query in asked] == [(device,)]
     result = ok_result(device=PLACE.device)
     LocalReporter(tmp_path).report(report_of(result))

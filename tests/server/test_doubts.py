@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
@@ -31,7 +32,7 @@ def test_a_doubt_marks_results_on_the_server(server: ServerProcess, tmp_path: Pa
 
 def test_what_is_no_doubt_is_refused(server: ServerProcess) -> None:
     for changes in ({"since": -1}, {"until": 1e300}, {"reason": ""}, {"identity": ""}, {"more": 1}):
-        body = {"doubts": [{**DOUBT.model_dump(), **changes}]}
+        body: JsonValue = {"doubts": [{**DOUBT.model_dump(mode="json"), **changes}]}
         assert server.post("/api/v1/doubts", json=body).status_code == 422, changes
 
 

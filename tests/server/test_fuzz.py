@@ -47,8 +47,8 @@ def filled(server: ServerProcess) -> Iterator[tuple[ServerProcess, dict[str, str
     assert answer.status_code == 200, answer.text
     address = f"{server.api}/results/f0/artifacts/log.txt"
     assert server.session.put(address, data=b"log", headers={"Content-Type": "text/plain"}).status_code == 201
-    offer: JsonValue = {"specifications": [{"name": "mv2", "benchmarks": ["a"]}], "device_classes": ["pixel"]}
-    offer = {**offer, "repositories": ["code"]}
+    specifications: JsonValue = [{"name": "mv2", "benchmarks": ["a"]}]
+    offer: JsonValue = {"specifications": specifications, "device_classes": ["pixel"], "repositories": ["code"]}
     body: JsonValue = {"dispatcher": "d", "offer": offer}
     assert server.post("/api/v1/lab/offers", json=body).status_code == 200
     wanted: JsonValue = {"specification": "mv2", "device_class": "pixel"}
