@@ -27,9 +27,7 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 Identity = Annotated[str, Path(max_length=100)]
 _READS: Final = [Depends(require(Scope.READ))]
-_HINT_OF_COMMITS: Final = (
-    "a commit is a hash, a branch, a tag, or #number of a pull request; a second one and pairs need a first one"
-)
+_HINT_OF_COMMITS: Final = "commits are hashes, branches, tags, or #number of a pull request; a control needs a commit"
 _ROWS: Final = 25
 """Rows of a page, whose results are read one by one."""
 
