@@ -26,7 +26,10 @@ else:  # cyclopts reads it from the signatures below: with a field for each opti
 _NO_LAB_FLAGS = LabFlags()
 _OF_ACTION = {
     "serve": frozenset({"host", "port"}),
-    "join": frozenset({"platforms", "devices", "as_class", "check_every"}),
+    "join": frozenset({"platforms", "devices", "as_class", "check_every", "quiet_hours"}),
+    "withdraw": frozenset({"device", "reason"}),
+    "return": frozenset({"device"}),
+    "check": frozenset({"device"}),
     "status": frozenset({"json"}),
     "dispatch": frozenset({"requests_from", "specifications", "repositories", "frameworks_dir", "lease"}),
     "certificate": frozenset(),
@@ -37,6 +40,9 @@ _NO_ADDRESS = {
     "serve": ("a lab listens at --host and --port", "harness lab serve --port 8786"),
     "join": ("join which lab?", "harness lab join ADDRESS"),
     "status": ("show which lab?", "harness lab status ADDRESS"),
+    "withdraw": ("withdraw a device of which lab?", "harness lab withdraw ADDRESS DEVICE --reason TEXT"),
+    "return": ("return a device of which lab?", "harness lab return ADDRESS DEVICE"),
+    "check": ("check a device of which lab?", "harness lab check ADDRESS DEVICE"),
     "dispatch": ("measure in which lab?", "harness lab dispatch ADDRESS --requests-from URL --specifications FOLDER"),
     "certificate": ("the certificate of which host?", "harness lab certificate HOST --certificates FOLDER"),
 }
@@ -47,8 +53,9 @@ _LONGEST_CHECK_H = 24.0 * 30
 
 
 def lab(
-    action: Literal["serve", "join", "status", "dispatch", "certificate"],
+    action: Literal["serve", "join", "status", "withdraw", "return", "check", "dispatch", "certificate"],
     address: str | None = None,
+    device: str | None = None,
     /,
     *,
     host: Annotated[str | None, Parameter(metavar="ADDRESS", show_default=False)] = None,
@@ -57,6 +64,8 @@ def lab(
     devices: Annotated[Words, Parameter(metavar="DEVICE...", negative="")] = None,
     as_class: Annotated[str | None, Parameter(metavar="CLASS", show_default=False)] = None,
     check_every: Annotated[float | None, Parameter(metavar="HOURS", show_default=False)] = None,
+    quiet_hours: Annotated[Words, Parameter(metavar="HOURS...", negative="")] = None,
+    reason: Annotated[str | None, Parameter(metavar="TEXT", show_default=False)] = None,
     requests_from: Annotated[str | None, Parameter(metavar="URL", show_default=False)] = None,
     specifications: Annotated[Words, Parameter(metavar="FILE...", negative="")] = None,
     repositories: Annotated[Words, Parameter(metavar="NAME=PLACE...", negative="")] = None,
@@ -69,10 +78,12 @@ def lab(
     """`harness lab`.
 
     Args:
-        action: What to do: serve jobs (`serve`), join devices of this host (`join`), show the lab (`status`), measure
+        action: What to do: serve jobs (`serve`), join devices of this host (`join`), show the lab (`status`), take a
+            device out of the pool (`withdraw`) or bring it back (`return`), check its health now (`check`), measure
             what persons ask for at a server of results (`dispatch`), or make the certificate of a host (`certificate`),
             and the authority of the lab with the first.
         address: Address of the lab, to join or to show: `lab`, `lab:8786`; of `certificate` the name of the host.
+        device: Name or identity of the device to withdraw, to return or to check.
         host: Of `serve`: address to listen at (default: 127.0.0.1). Beyond this machine there must be certificates.
         port: Of `serve`: port to listen at (default: 8786); 0 takes any that is free.
         platforms: Of `join`: platforms whose devices join (default: android ios). `host` is this machine itself.
@@ -80,6 +91,9 @@ def lab(
         as_class: Of `join`: class of these devices (default: the product or processor of each).
         check_every: Of `join`: check the health of each device so often, and take it out of the pool where it is bad
             (default: no checks).
+        quiet_hours: Of `join`: hours in which its devices get no jobs, by the clock of this host: 22:00-07:00, or
+            'Sat-Sun 00:00-24:00' (default: none).
+        reason: Of `withdraw`: why, for everybody who wonders.
         requests_from: Of `dispatch`: server of results that persons ask, and that gets the results.
         specifications: Of `dispatch`: what persons may ask for: files, folders of files, or names of built-in ones.
         repositories: Of `dispatch`: repositories of whose commits persons may ask for runs, as `NAME=URL` or
@@ -97,6 +111,9 @@ def lab(
         "devices": devices,
         "as_class": as_class,
         "check_every": check_every,
+        "quiet_hours": quiet_hours,
+        "device": device,
+        "reason": reason,
         "json": json,
         "requests_from": requests_from,
         "specifications": specifications,
@@ -106,7 +123,8 @@ def lab(
     }
     named = [name for name, value in given.items() if value is not None and value is not False]
     for name in [name for name in named if name not in _OF_ACTION[action]]:
-        raise UsageError(f"--{name.replace('_', '-')} beside {action}", hint=f"harness lab {action} --help")
+        flag = str(device) if name == "device" else f"--{name.replace('_', '-')}"
+        raise UsageError(f"{flag} beside {action}", hint=f"harness lab {action} --help")
     if (address is None) is (action != "serve"):
         message, hint = _NO_ADDRESS[action]
         raise UsageError(message, hint=hint)
@@ -145,8 +163,21 @@ def lab(
             )
         every_s = None if check_every is None else check_every * 3600
         names, only = platforms or ("android", "ios"), devices or ()
-        return Host(address or "", names, only, as_class or "", settings, security, say, every_s).join()
+        from harness.lab.quiet_hours import parse_quiet_hours
+
+        quiet = parse_quiet_hours(quiet_hours or ())
+        return Host(address or "", names, only, as_class or "", settings, security, say, every_s, quiet).join()
     from harness.lab.engine import connect
+
+    if action in {"withdraw", "return", "check"}:
+        if device is None or (action == "withdraw" and not (reason or "").strip()):
+            missing = "which device?" if device is None else "why? Others will wonder: give --reason"
+            raise UsageError(f"{action}: {missing}", hint=_NO_ADDRESS[action][1])
+        from harness.lab.maintenance import act
+        from harness.lab.pool import PoolAction
+
+        with shell.handle_signals(), connect(address or "", security) as engine:
+            return act(engine, PoolAction(action), device, (reason or "").strip(), say)
     from harness.lab.status import show_status
 
     with connect(address or "", security) as engine:

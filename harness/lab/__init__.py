@@ -9,6 +9,8 @@ tasks           functions that run in the process of a device
 scheduler       `harness lab serve`
 hosts           `harness lab join`: a process for each device of a host
 health          checks of a device, judged by its own earlier ones
+pool            why a device gets no jobs, and what persons do about it
+quiet_hours     hours in which the devices of a host get no jobs
 engine          the seam: devices, files, submit, cancel, progress
 targets         devices that a command measures on
 durations       expected durations of jobs, by earlier results
@@ -27,6 +29,7 @@ request_queue   client of the queue of runs on demand, which a server keeps
 allow_list      specifications that persons may ask for
 dispatching     `harness lab dispatch`
 status          `harness lab status`
+maintenance     `harness lab withdraw`, `return` and `check`
 
 A process of a device *is* the lease of it: it does one job at a time. The lock of the machine is the second safety
 belt.

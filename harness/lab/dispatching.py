@@ -207,7 +207,8 @@ class Dispatcher:
                 places = engine.places()
                 looked, classes = now, Counter(place.device_class for place in places if not place.health)
                 self._tell_doubts(tuple(doubt for place in places for doubt in place.doubts))
-                self._announce(classes)
+                resting = Counter(place.device_class for place in places if place.returns_at is not None)
+                self._announce(classes | resting)
                 self._problem = ""
             self._threads = {thread: name for thread, name in self._threads.items() if thread.is_alive()}
             free = classes - Counter(self._threads.values())

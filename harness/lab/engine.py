@@ -14,6 +14,7 @@ from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.lab import tasks
 from harness.lab.configuration import configure, require_packages, scheduler_address
 from harness.lab.jobs import Job, JobReport, LabFile, Place
+from harness.lab.pool import PersonalAction
 
 if TYPE_CHECKING:
     from distributed import Client, Future, Security
@@ -166,6 +167,19 @@ class Engine:
             raise EnvironmentProblem(f"the lab could not do it: {type(error).__name__}: {error}") from error
         finally:
             task.future.release()
+
+    def request_action(self, place: Place, action: PersonalAction) -> None:
+        """Leave what a person does with a device to its host.
+
+        Raises:
+            EnvironmentProblem: The host cannot be asked.
+        """
+        try:
+            self._call(place.address, tasks.leave_to_host, action.model_dump_json())
+        except _Unanswered as error:
+            raise EnvironmentProblem(
+                f"{place.device.name}: {error}", hint="`harness lab status` shows who is there"
+            ) from error
 
     def retire(self, address: str) -> None:
         """End the process of a device that is not there: its host starts another one when the device is back."""

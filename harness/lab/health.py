@@ -25,6 +25,8 @@ from harness.flows.measure.workload import load_benchmarks
 from harness.lab.jobs import Job, PairsRequest, choose_settings, own_versions
 from harness.specification.document import Document
 
+WITHOUT_SHELL: Final = frozenset({"ios"})
+"""Platforms whose devices cannot run the reference."""
 RETRY_S: Final = 3600.0
 """How soon a device that is out of the pool is checked again."""
 PAIRS: Final = 15
@@ -65,6 +67,7 @@ class HealthCheck(Value):
         spread: Standard deviation of the launches, relative.
         verdict: That of the runner against itself; empty where it was not measured.
         reason: Why the device is not healthy; empty where it is.
+        accepted: Whether a person said that it is, instead of a check: what is usual begins anew with the next one.
     """
 
     time: float
@@ -73,6 +76,7 @@ class HealthCheck(Value):
     spread: float = 0.0
     verdict: str = ""
     reason: str = ""
+    accepted: bool = False
 
 
 class DeviceHealth(Value):
@@ -115,7 +119,7 @@ class DeviceHealth(Value):
                     since=good.time,
                     until=max(each.time for each in (good, *bad)),
                     reason=(first or bad[0]).reason,
-                    resolved=first is None and check is not None,
+                    resolved=first is None and check is not None and not check.accepted,
                 )
             good, bad = check, []
 
@@ -128,6 +132,10 @@ class DeviceHealth(Value):
             return True
         age_s = now - self.checks[-1].time
         return not 0 <= age_s < (every_s if self.is_good else min(every_s, RETRY_S))
+
+    def accept(self, now: float) -> DeviceHealth:
+        """Return the health after a person said that the device is healthy."""
+        return self.with_check(HealthCheck(time=now, subject="", accepted=True))
 
     def with_check(self, check: HealthCheck) -> DeviceHealth:
         """Return the health after a check."""
@@ -166,8 +174,11 @@ def explain_drift(check: HealthCheck, earlier: Sequence[HealthCheck], launches: 
     50 %: the scatter of the earlier figures, by their median absolute deviation, and the error of this median of
     launches (π/2 of a mean's variance).
     """
+    begin = max((place for place, each in enumerate(earlier) if each.accepted), default=0)
     figures = [
-        each.figure for each in earlier if each.figure is not None and not each.reason and each.subject == check.subject
+        each.figure
+        for each in earlier[begin:]
+        if each.figure is not None and not each.reason and each.subject == check.subject
     ]
     if not figures or check.figure is None:
         return ""

@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 import pickle
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,10 +23,29 @@ from harness.lab.configuration import (
     require_packages,
     scheduler_address,
 )
-from harness.lab.health import DeviceHealth, health_file, judge, read_health, reference_job, write_health
+from harness.lab.health import (
+    WITHOUT_SHELL,
+    DeviceHealth,
+    health_file,
+    judge,
+    read_health,
+    reference_job,
+    write_health,
+)
 from harness.lab.jobs import JobReport, class_of, class_resource, device_resource, slug
+from harness.lab.pool import (
+    Absence,
+    PersonalAction,
+    PoolAction,
+    explain_absence,
+    list_actions,
+    read_withdrawal,
+    remove_withdrawal,
+    write_withdrawal,
+)
+from harness.lab.quiet_hours import QuietHours, quiet_until
 from harness.lab.scheduler import stop_event
-from harness.lab.tasks import VARIABLE, ServedDevice, check_health
+from harness.lab.tasks import VARIABLE, ServedDevice, check_health, finish_job
 
 if TYPE_CHECKING:
     from distributed import Nanny, Security
@@ -38,8 +58,6 @@ _RETURN_S: Final = 15.0
 """The same while a device that had joined is away: adb lists a phone for some seconds after it was unplugged."""
 _LEAST_S: Final = 900.0
 """Least time between two checks of a device by one process."""
-_WITHOUT_SHELL: Final = frozenset({"ios"})
-"""Platforms whose devices cannot run the reference of health checks."""
 _LOOK_S: Final = 1.0
 """How soon it is noticed that the process of a device ended; until then it may measure for nobody."""
 
@@ -57,6 +75,7 @@ class Host:
         security: Certificates; None for none.
         say: Shows a line to whoever started it.
         check_every_s: Seconds between checks of the health of each device; None for no checks.
+        quiet_hours: Hours in which its devices get no jobs.
     """
 
     address: str
@@ -67,10 +86,15 @@ class Host:
     security: Security | None
     say: Callable[[str], None]
     check_every_s: float | None = None
+    quiet_hours: tuple[QuietHours, ...] = ()
     _nannies: dict[str, Nanny] = field(default_factory=dict)
     _joined: dict[str, str] = field(default_factory=dict)
     """Names of devices by their identities."""
     _devices: dict[str, Device] = field(default_factory=dict)
+    _in_pool: dict[str, bool] = field(default_factory=dict)
+    """Whether jobs reach the process of a device, by identities."""
+    _moving: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    """Processes that end what they measure, to leave the pool or to come back, by identities."""
     _checking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     """Checks that run, by identities."""
     _checked_at: dict[str, float] = field(default_factory=dict)
@@ -96,9 +120,10 @@ class Host:
         while not stop.is_set():
             await _unless(stop, self._start_missing())
             await self._wait(stop)
-        for check in self._checking.values():
-            check.cancel()
-        await asyncio.gather(*self._checking.values(), return_exceptions=True)
+        running = (*self._checking.values(), *self._moving.values())
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
         await asyncio.gather(*(nanny.close() for nanny in self._nannies.values()), return_exceptions=True)
         return ExitCode.OK
 
@@ -111,7 +136,8 @@ class Host:
                 await asyncio.wait_for(stop.wait(), _LOOK_S)
             if await self._close_ended():
                 began = now()
-            self._begin_checks()
+            self._begin_checks(self._carry_out_actions())
+            self._move_into_and_out_of_pool()
 
     async def _close_ended(self) -> bool:
         """End what processes left running that ended or have left the lab, and return whether there were any."""
@@ -130,7 +156,8 @@ class Host:
     async def _start_missing(self) -> None:
         """Start a process for each device that has none: those that are new or back."""
         devices = await asyncio.to_thread(self._find_devices)
-        await asyncio.gather(*(self._start(device) for device in devices if device.identity not in self._nannies))
+        busy = self._nannies.keys() | self._moving.keys() | self._checking.keys()
+        await asyncio.gather(*(self._start(device) for device in devices if device.identity not in busy))
 
     async def _start(self, device: Device) -> None:
         """Start the process of a device."""
@@ -142,9 +169,11 @@ class Host:
             cache_dir=self.settings.cache_dir.absolute(),
             settings=pickle.dumps(self.settings),
             is_checked=self._is_checked(device),
+            quiet_hours=self.quiet_hours,
         )
+        absence = self._explain_absence(device)
         resources = {class_resource(served.device_class): 1, device_resource(device.identity): 1}
-        if self._is_checked(device) and not self._read_health(device).is_good:
+        if absence is not None:
             resources = {}  # no job reaches it
         nanny = Nanny(
             scheduler_address(self.address, encrypted=self.security is not None),
@@ -171,27 +200,96 @@ class Host:
         self._nannies[device.identity] = nanny
         self._joined[device.identity] = device.name
         self._devices[device.identity] = device
-        self.say(f"{device.name} joined as {served.device_class}" + ("" if resources else ", out of the pool"))
+        self._in_pool[device.identity] = absence is None
+        self.say(f"{device.name} joined as {served.device_class}" + ("" if absence is None else ", out of the pool"))
 
-    def _begin_checks(self) -> None:
-        """Begin the checks that are due, and forget those that ended."""
+    def _explain_absence(self, device: Device) -> Absence | None:
+        """Return why a device gets no jobs; None where it gets some."""
+        is_checked = self._is_checked(device)
+        return explain_absence(self.settings.cache_dir, device, self.quiet_hours, time.time(), is_checked=is_checked)
+
+    def _move_into_and_out_of_pool(self) -> None:
+        """Start those processes anew whose devices have to leave the pool or may come back."""
+        self._moving = {identity: move for identity, move in self._moving.items() if not move.done()}
+        for identity, nanny in self._nannies.items():
+            if identity in self._moving or identity in self._checking:
+                continue
+            absence = self._explain_absence(self._devices[identity])
+            if (absence is None) is not self._in_pool[identity]:
+                move = self._start_anew(self._devices[identity], nanny, absence)
+                self._moving[identity] = asyncio.create_task(move)
+
+    async def _start_anew(self, device: Device, nanny: Nanny, absence: Absence | None) -> None:
+        """End a process after what it measures, and start another one: what the scheduler gave it goes to others."""
+        from distributed.protocol.pickle import dumps  # noqa: PLC0415 - an extra
+
+        self.say(f"{device.name}: " + ("back in the pool" if absence is None else absence.words))
+        with contextlib.suppress(OSError):  # its process has ended, or left the lab
+            await nanny.rpc(nanny.worker_address).run(function=dumps(finish_job))
+        await self._restart(device, nanny)
+
+    async def _restart(self, device: Device, nanny: Nanny) -> None:
+        """Start the process of a device anew, unless it ended meanwhile."""
+        if nanny in self._nannies.values():
+            del self._nannies[device.identity]
+            await nanny.close()
+            await self._start(device)
+
+    def _carry_out_actions(self) -> frozenset[str]:
+        """Carry out what persons did with devices, and return the identities of those to check now."""
+        to_check = set()
+        for identity, device in self._devices.items():
+            for file, action in list_actions(self.settings.cache_dir, device):
+                if action.action is PoolAction.CHECK and device.platform not in WITHOUT_SHELL:
+                    to_check.add(identity)
+                    continue  # its file is removed when the check has ended
+                try:
+                    self._carry_out(device, action)
+                    file.unlink()
+                except OSError as error:
+                    self.say(f"! {device.name}: {action.action} failed: {error.strerror or error}")
+        return frozenset(to_check)
+
+    def _carry_out(self, device: Device, action: PersonalAction) -> None:
+        """Withdraw a device or return it.
+
+        Raises:
+            OSError: That cannot be kept.
+        """
+        cache_dir = self.settings.cache_dir
+        if action.action is PoolAction.WITHDRAW:
+            write_withdrawal(cache_dir, device, action)
+        elif action.action is PoolAction.RETURN:
+            self.say(f"{device.name}: returned by {action.person}")
+            if read_withdrawal(cache_dir, device) is not None:
+                remove_withdrawal(cache_dir, device)
+            elif not (health := self._read_health(device)).is_good:
+                write_health(health_file(cache_dir, device), health.accept(time.time()))
+
+    def _begin_checks(self, wanted: Collection[str]) -> None:
+        """Begin the checks that are due or wanted, and forget those that ended."""
         self._checking = {identity: check for identity, check in self._checking.items() if not check.done()}
         for identity, nanny in self._nannies.items():
-            device = self._devices[identity]
-            if self._is_checked(device) and identity not in self._checking and self._is_due(identity):
-                check = self._check(device, nanny)
+            if identity in self._checking or identity in self._moving:
+                continue
+            if identity in wanted or self._is_due(identity):
+                check = self._check(self._devices[identity], nanny)
                 self._checking[identity] = asyncio.create_task(check)
 
     def _is_checked(self, device: Device) -> bool:
-        return self.check_every_s is not None and device.platform not in _WITHOUT_SHELL
+        return self.check_every_s is not None and device.platform not in WITHOUT_SHELL
 
     def _is_due(self, identity: str) -> bool:
         """Return whether to check a device, by the clock of the day, and never in a loop, wherever that jumps to."""
-        every_s = self.check_every_s or 0.0
+        device, every_s = self._devices[identity], self.check_every_s or 0.0
+        if not self._is_checked(device) or read_withdrawal(self.settings.cache_dir, device) is not None:
+            return False
+        if quiet_until(self.quiet_hours, datetime.now()) is not None:  # noqa: DTZ005 - local time, as on the wall
+            return False
         last = self._checked_at.get(identity)
         if last is not None and asyncio.get_running_loop().time() - last < min(every_s, _LEAST_S):
             return False
-        return self._read_health(self._devices[identity]).is_due(time.time(), every_s)
+        return self._read_health(device).is_due(time.time(), every_s)
 
     def _read_health(self, device: Device) -> DeviceHealth:
         health, problem = read_health(health_file(self.settings.cache_dir, device))
@@ -201,37 +299,49 @@ class Host:
 
     async def _check(self, device: Device, nanny: Nanny) -> None:
         """Check a device in its process, and let it into the pool or take it out of that."""
-        from distributed.protocol.pickle import dumps  # noqa: PLC0415 - an extra
-
         before = self._read_health(device)
         self.say(f"{device.name}: its health is checked")
         try:
-            job = await asyncio.to_thread(reference_job, self.settings)
-            process = nanny.rpc(nanny.worker_address)
-            answer = await process.run(function=dumps(check_health), args=dumps((job.model_dump_json(),)))
-            report = JobReport.model_validate_json(str(answer.get("result"))).report
-            if report is None:
-                self._checked_at[device.identity] = asyncio.get_running_loop().time()
-                self.say(f"! {device.name} is not there: it was not checked")
-                return
-            health = before.with_check(judge(report.result, before, time.time()))
-            write_health(health_file(self.settings.cache_dir, device), health)
+            health = await self._measure_health(device, nanny, before)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 - its process ended, or the disk is full: it stays as it was
-            self._checked_at[device.identity] = asyncio.get_running_loop().time()
             self.say(f"! {device.name} could not be checked: {type(error).__name__}: {error}")
-            return
+            health = before
         self._checked_at[device.identity] = asyncio.get_running_loop().time()
-        self.say(f"{device.name}: " + (f"out of the pool: {health.reason}" if health.reason else "healthy"))
+        self._forget_wanted_check(device)
+        if health is before:
+            return
+        outcome = f"out of the pool: {health.reason}" if self._is_checked(device) else f"bad: {health.reason}"
+        self.say(f"{device.name}: " + (outcome if health.reason else "healthy"))
         if not health.is_good and before.is_good:
             for doubt in health.doubts(device, self._class_of(device)):
                 if doubt.since == health.last_good:
                     self.say(f"! {doubt.note.message}: its results since then are in doubt")
-        if health.is_good is not before.is_good and nanny in self._nannies.values():
-            del self._nannies[device.identity]
-            await nanny.close()  # its jobs that wait go to others
-            await self._start(device)
+        if (self._explain_absence(device) is None) is not self._in_pool[device.identity]:
+            await self._restart(device, nanny)  # at once: what began since would be measured in vain
+
+    async def _measure_health(self, device: Device, nanny: Nanny, before: DeviceHealth) -> DeviceHealth:
+        """Return the health of a device after a check; as it was where the device is not there."""
+        from distributed.protocol.pickle import dumps  # noqa: PLC0415 - an extra
+
+        job = await asyncio.to_thread(reference_job, self.settings)
+        process = nanny.rpc(nanny.worker_address)
+        answer = await process.run(function=dumps(check_health), args=dumps((job.model_dump_json(),)))
+        report = JobReport.model_validate_json(str(answer.get("result"))).report
+        if report is None:
+            self.say(f"! {device.name} is not there: it was not checked")
+            return before
+        health = before.with_check(judge(report.result, before, time.time()))
+        write_health(health_file(self.settings.cache_dir, device), health)
+        return health
+
+    def _forget_wanted_check(self, device: Device) -> None:
+        """Remove what persons left who wanted a check."""
+        for file, action in list_actions(self.settings.cache_dir, device):
+            if action.action is PoolAction.CHECK:
+                with contextlib.suppress(OSError):
+                    file.unlink()
 
     def _find_devices(self) -> Sequence[Device]:
         devices: list[Device] = []

@@ -85,6 +85,10 @@ class Place(Value):
         address: Address of its process.
         versions: Versions of its process.
         health: Why no job reaches it, or that its health is checked; empty while it is in the pool.
+        returns_at: When it comes back into the pool by itself for sure, Unix seconds; None where that is not known.
+        is_action_pending: Whether the host has not carried out yet what a person did with it.
+        checked_at: When the last check of its health ended, Unix seconds; None without one.
+        check_reason: Why that was bad; empty where it was good.
         doubts: When its results are in doubt, because a check of its health was bad.
         job: What it measures now; None while it waits.
     """
@@ -95,6 +99,10 @@ class Place(Value):
     address: str = ""
     versions: Versions
     health: str = ""
+    returns_at: float | None = None
+    is_action_pending: bool = False
+    checked_at: float | None = None
+    check_reason: str = ""
     doubts: tuple[DeviceDoubt, ...] = ()
     job: RunningJob | None = None
 

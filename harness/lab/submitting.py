@@ -7,7 +7,7 @@ import itertools
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
@@ -134,6 +134,8 @@ class Submitter:
         self._ids: set[str] = set()
         self._targets: Mapping[str, Target] = {}
         self._alone_since: dict[str, float] = {}
+        self._quiet: dict[str, str] = {}
+        """Until when jobs wait, in words, by what their devices have."""
 
     def run(self) -> None:
         """Submit jobs until all have an answer; those that a lab forgot, because it started again, once more.
@@ -296,19 +298,35 @@ class Submitter:
         self._hold(self._jobs.fail(Submission(task.job, self._pending.pop(task)), failure))
 
     def _give_up_without_devices(self) -> None:
-        """Fail the jobs whose devices have all been away for a while."""
+        """Fail the jobs whose devices have all been away for a while, and that none will do by itself later."""
         present = {resource for resource, count in self._devices.items() if count}
         wanted = {task.resource for task in self._pending} | {name for name, held in self._held.items() if held}
-        now = time.monotonic()
-        self._alone_since = {
-            resource: since for resource, since in self._alone_since.items() if resource in wanted - present
-        }
-        for resource in sorted(wanted - present):
+        now, absent = time.monotonic(), wanted - present
+        quiet = self._find_quiet(absent) if absent else {}
+        self._quiet = {resource: words for resource, words in self._quiet.items() if resource in quiet}
+        for resource, words in quiet.items():
+            if self._quiet.get(resource) != words:
+                self._quiet[resource] = words
+                label = self._targets[resource].label
+                self._display.warn(f"! the lab has no device of {label} now ({words}): its jobs wait")
+        absent -= quiet.keys()
+        self._alone_since = {resource: since for resource, since in self._alone_since.items() if resource in absent}
+        for resource in sorted(absent):
             if resource not in self._alone_since:
                 self._alone_since[resource] = now
                 self._display.warn(f"! the lab has no device of {self._targets[resource].label} now: waiting for one")
             elif now - self._alone_since[resource] >= self._settings.return_timeout:
                 self._give_up(resource)
+
+    def _find_quiet(self, resources: Collection[str]) -> Mapping[str, str]:
+        """Return until when the first device that has a resource is quiet, in words; nothing for one without such."""
+        resting = [place for place in self._engine.places() if place.returns_at is not None]
+        found: dict[str, str] = {}
+        for resource in resources:
+            own = [place for place in resting if self._targets[resource].accepts(place)]
+            if own:
+                found[resource] = min(own, key=lambda place: place.returns_at or 0.0).health
+        return found
 
     def _give_up(self, resource: str) -> None:
         """Fail the jobs that need a resource."""

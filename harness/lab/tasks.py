@@ -38,6 +38,8 @@ from harness.flows.measure.plan import Failure, Plan, assign
 from harness.lab.health import DeviceHealth, health_file, peek_health
 from harness.lab.jobs import FILES, ChosenSettings, Job, JobReport, Place, RunningJob, own_versions
 from harness.lab.pairs import measure_pairs, open_runner
+from harness.lab.pool import PersonalAction, explain_absence, list_actions, request_action
+from harness.lab.quiet_hours import QuietHours
 from harness.lab.sharing import use_host
 
 if TYPE_CHECKING:
@@ -48,6 +50,9 @@ VARIABLE: Final = "EDGE_HARNESS_LAB_DEVICE"
 TOPIC: Final = "harness"
 _RETURN_S: Final = 10.0
 """How long a job waits for a device that went away: another one of its class can do it."""
+_FETCH_S: Final = 60.0
+"""How long an answer is kept for a client that does not fetch it, before the process of a device ends."""
+_LOOK_S: Final = 0.2
 _one_at_a_time: Final = threading.Lock()
 _checking: Final = threading.Event()
 """Set while the health of the device is checked."""
@@ -74,6 +79,7 @@ class ServedDevice(Value):
         cache_dir: Cache of its host.
         settings: Settings of its host, pickled: options of plug-ins, such as where the server of adb is.
         is_checked: Whether its health is checked.
+        quiet_hours: Quiet hours of its host.
     """
 
     device: Device
@@ -81,6 +87,7 @@ class ServedDevice(Value):
     cache_dir: Path
     settings: Annotated[bytes, PlainSerializer(_to_text), BeforeValidator(_to_bytes)]
     is_checked: bool = False
+    quiet_hours: tuple[QuietHours, ...] = ()
 
 
 def describe_place(dask_worker: Worker | None = None) -> str:
@@ -91,23 +98,25 @@ def describe_place(dask_worker: Worker | None = None) -> str:
         for began, job in tuple(_current)
     )
     address = dask_worker.address if dask_worker is not None else ""
+    health = _peek(served)
+    last = health.checks[-1] if health.checks else None
+    absence = explain_absence(
+        served.cache_dir, served.device, served.quiet_hours, time.time(), is_checked=served.is_checked
+    )
     return Place(
         device=served.device,
         device_class=served.device_class,
         host=socket.gethostname(),
         address=address,
         versions=own_versions(),
-        health=_describe_health(served),
-        doubts=tuple(_peek(served).doubts(served.device, served.device_class)),
+        health="checking" if _checking.is_set() else absence.words if absence is not None else "",
+        returns_at=absence.returns_at if absence is not None else None,
+        is_action_pending=any(list_actions(served.cache_dir, served.device)),
+        checked_at=last.time if last is not None else None,
+        check_reason=last.reason if last is not None else "",
+        doubts=tuple(health.doubts(served.device, served.device_class)),
         job=next(iter(current), None),
     ).model_dump_json()
-
-
-def _describe_health(served: ServedDevice) -> str:
-    if _checking.is_set():
-        return "checking"
-    reason = _peek(served).reason if served.is_checked else ""
-    return f"out of the pool: {reason}" if reason else ""
 
 
 def _mark_health(served: ServedDevice) -> dict[str, float]:
@@ -185,6 +194,35 @@ def _shown_in_status(job: Job) -> Iterator[None]:
         yield
     finally:
         _current.clear()
+
+
+async def finish_job(dask_worker: Worker | None = None) -> None:
+    """Wait until what is measured now has ended and its client has the answer, and let nothing else begin.
+
+    Answers stay in this process until clients have fetched them: one that ends before would let the job be done again.
+    """
+    tasks = dask_worker.state.tasks if dask_worker is not None else {}
+    unanswered = {key for key, task in tasks.items() if task.state in {"executing", "memory"}}
+    await asyncio.to_thread(_one_at_a_time.acquire)
+    deadline = time.monotonic() + _FETCH_S
+    while not unanswered.isdisjoint(tasks) and time.monotonic() < deadline:
+        await asyncio.sleep(_LOOK_S)
+
+
+def leave_to_host(text: str) -> str:
+    """Leave what a person does with the device of this process (`PersonalAction`) to its host, and return it.
+
+    Raises:
+        EnvironmentProblem: The host cannot keep it.
+    """
+    served = _served()
+    action = PersonalAction.model_validate_json(text).model_copy(update={"time": time.time()})
+    try:
+        request_action(served.cache_dir, served.device, action)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise EnvironmentProblem(f"{socket.gethostname()} cannot keep it: {reason}", hint="make room") from error
+    return action.model_dump_json()
 
 
 async def check_health(text: str, dask_worker: Worker | None = None) -> str:
