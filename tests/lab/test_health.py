@@ -87,6 +87,14 @@ def test_a_damaged_file_is_said_and_set_aside(tmp_path: Path) -> None:
     assert read_health(file) == (DeviceHealth(), "")
 
 
+def test_what_a_person_accepted_is_usual_from_then_on() -> None:
+    earlier = DeviceHealth(checks=(*(5 * [check(100)]), check(200, reason="drift"))).accept(NOW)
+    assert earlier.is_good
+    assert not explain_drift(check(200), earlier.checks, launches=30)
+    again = earlier.with_check(check(200))
+    assert explain_drift(check(100), again.checks, launches=30)
+
+
 def test_history_is_bounded() -> None:
     health = DeviceHealth()
     for number in range(100):

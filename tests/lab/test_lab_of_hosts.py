@@ -150,6 +150,35 @@ def test_a_killed_process_begins_anew_and_its_job_is_done_once(project: Project)
     assert (project.folder / "launched").read_text() == "xx"
 
 
+def test_a_withdrawn_device_ends_its_job_and_stays_out_until_it_is_returned(project: Project) -> None:
+    slow = project.write("slow.json", generic(one_test("a", *_slow(project, seconds=10))))
+    quick = project.write("quick.json", generic(one_test("b", observe(5, 6))))
+    with open_lab(project.folder) as opened:
+        with opened.host("green") as host, client_of(project, opened, slow) as client:
+            wait_until((project.folder / "launched").exists, BEGINNING_S)
+            status = json.loads(project.harness("lab", "status", opened.address, "--json").stdout)
+            (device,) = [each["name"] for each in status["devices"]]
+            words = ("lab", "withdraw", opened.address, device)
+            done = project.harness(*words, "--reason", "its battery swells")
+            assert done.code == 0, done.stderr
+            assert "is withdrawn" in done.stdout
+            output, _ = client.communicate(timeout=BEGINNING_S)  # nobody else could do its job again
+            assert client.returncode == 0, output
+            assert (project.folder / "launched").read_text() == "x"
+            host.wait_for("joined as green, out of the pool")
+        with opened.host("green") as host, client_of(project, opened, quick) as client:  # started anew
+            host.wait_for("joined as green, out of the pool")
+            assert "its battery swells" in project.harness("lab", "status", opened.address).stdout
+            assert client.poll() is None
+            done = project.harness("lab", "return", opened.address, device)
+            assert done.code == 0, done.stderr
+            output, _ = client.communicate(timeout=BEGINNING_S)
+            assert client.returncode == 0, output
+    done = project.harness(*words)
+    assert done.code == 2
+    assert "give --reason" in done.stderr
+
+
 def test_an_interrupted_client_leaves_nothing_that_measures(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", *_slow(project, seconds=600))))
     with open_lab(project.folder) as opened, opened.host("green") as host, client_of(project, opened, spec) as client:

@@ -221,3 +221,30 @@ def test_doubts_about_devices_are_kept_before_and_after_the_jobs(monkeypatch: py
     Submitter(Settings(), progress, Jobs(), JobFiles(), keep_doubts=kept.append).run()
     assert kept == [(), (doubt,)]
     assert [line for line in progress.warnings if "its results since then are in doubt" in line]
+
+
+def test_jobs_wait_for_the_end_of_quiet_hours_however_long_that_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Quiet(FakeEngine):
+        looks = 0
+
+        def places(self) -> Sequence[Place]:
+            return [PLACE.model_copy(update={"health": "quiet hours until 07:00", "returns_at": 1.0})]
+
+        def count_devices(self) -> Mapping[str, int]:
+            self.looks += 1
+            return {} if self.looks < 5 else {"class-pixel": 1}
+
+        def finished(self, pending: Collection[LabTask], timeout_s: float) -> Sequence[LabTask]:
+            return [] if self.looks < 5 else list(pending)
+
+    @contextlib.contextmanager
+    def connect(*_: object) -> Iterator[FakeEngine]:
+        yield Quiet()
+
+    monkeypatch.setattr(submitting, "connect", connect)
+    monkeypatch.setattr(submitting, "_POLL_S", 0.0)
+    progress, jobs = RecordedProgress(), Jobs()
+    Submitter(Settings(return_timeout=0.0), progress, jobs, JobFiles()).run()
+    assert sorted(jobs.accepted) == ["0", "1", "2", "3"]
+    told = "! the lab has no device of pixel now (quiet hours until 07:00): its jobs wait"
+    assert progress.warnings == [told]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
+from typing import Final, Self
 
 from harness.core.note import Note
 from harness.core.protocols import Progress
@@ -22,6 +22,7 @@ from platforms.readiness import (
     wait_until_ready,
 )
 
+_REPLACE: Final = "look at its battery: it may be dangerous"
 _RESET_BATTERY = "`adb shell dumpsys battery reset` lets it read its battery again"
 
 
@@ -32,6 +33,16 @@ class Condition(StrEnum):
     TEMPERATURE = "temperature"
     THERMAL_STATUS = "thermal-status"
     FIXED_PERFORMANCE = "fixed-performance"
+
+
+_UNHEALTHY: Final = {
+    3: Obstacle(Condition.BATTERY, "its battery reports that it overheats", COOLING),
+    4: Obstacle(Condition.BATTERY, "its battery reports that it is dead", _REPLACE, passes=False),
+    5: Obstacle(Condition.BATTERY, "its battery reports too high a voltage", _REPLACE, passes=False),
+    6: Obstacle(Condition.BATTERY, "its battery reports a failure", _REPLACE, passes=False),
+    7: Obstacle(Condition.BATTERY, "its battery reports that it is too cold", "bring it to a warmer place"),
+}
+"""By `BatteryManager.BATTERY_HEALTH_*`. No sensor of a phone tells that its battery swells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +203,8 @@ def _find_obstacles(state: PhoneState, limits: ReadinessLimits, margin_c: float)
     )
     if charge is not None:
         yield charge
+    if state.battery_health in _UNHEALTHY:
+        yield _UNHEALTHY[state.battery_health]
 
 
 def describe_unreadable(state: PhoneState) -> Iterator[str]:

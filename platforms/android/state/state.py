@@ -69,6 +69,7 @@ class PhoneState:
         skins: Skin sensors that can be read.
         battery_c: Temperature of the battery.
         overridden: Whether somebody has set the battery's readings to chosen values (`dumpsys battery set`).
+        battery_health: Health of the battery, as `BatteryManager.BATTERY_HEALTH_*`: 1 is unknown, 2 good.
         blind: Whether it reports a thermal status, and no temperature of its skin at which that would rise.
         ticks: CPU time since boot.
     """
@@ -77,6 +78,7 @@ class PhoneState:
     skins: tuple[SkinSensor, ...] = ()
     battery_c: float | None = None
     overridden: bool = False
+    battery_health: int | None = None
     blind: bool = False
     ticks: CpuTicks | None = None
 
@@ -155,6 +157,7 @@ def read_state(text: str, read_at: float, before: PhoneState | None = None) -> P
         thermal.skins,
         battery.celsius,
         battery.overridden,
+        battery_health=battery.health,
         blind=thermal.status is not None and not thermal.has_limits,
         ticks=kernel.ticks,
     )
@@ -169,6 +172,7 @@ class _Battery:
     charge_uah: int | None = None
     voltage_mv: int | None = None
     plugged: bool | None = None
+    health: int | None = None
     overridden: bool = False
 
     @classmethod
@@ -188,12 +192,14 @@ class _Battery:
         tenths = _parse_number(lines.get("temperature"), -400, 1500)
         charge = _parse_number(lines.get("Charge counter"), 1, 1e9)
         voltage = _parse_number(lines.get("voltage"), 1000, 30_000)
+        health = _parse_number(lines.get("health"), 1, 7)
         return cls(
             percent=percent,
             celsius=None if tenths is None else tenths / 10,
             charge_uah=None if charge is None else int(charge),
             voltage_mv=None if voltage is None else int(voltage),
             plugged=plugged,
+            health=None if health is None else int(health),
         )
 
 

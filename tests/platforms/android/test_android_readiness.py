@@ -11,6 +11,7 @@ from platforms.android.state.readiness import (
     Condition,
     ReadinessGate,
     ReadinessLimits,
+    check_without_waiting,
     describe_overridden,
     obstacles_in,
 )
@@ -30,10 +31,11 @@ def reading(
     *,
     plugged: bool | None = True,
     overridden: bool = False,
+    health: int | None = None,
 ) -> PhoneState:
     state = DeviceState(time=0.0, thermal_status=status, battery_percent=percent, plugged=plugged)
     skins = (SkinSensor("skin", skin_c, limit_c),) if skin_c is not None else ()
-    return PhoneState(state, skins, battery_c, overridden)
+    return PhoneState(state, skins, battery_c, overridden, battery_health=health)
 
 
 def one_after_another(*readings: PhoneState) -> Callable[[], PhoneState]:
@@ -93,6 +95,25 @@ def test_a_low_battery_is_refused_at_once_off_power() -> None:
     with pytest.raises(EnvironmentProblem, match="battery at 29 %, must be at least 30 %") as refused:
         gate.wait_until_ready(one_after_another(reading(percent=29.0, plugged=False)))
     assert refused.value.hint == "charge it"
+
+
+@pytest.mark.parametrize(("health", "words"), [(4, "that it is dead"), (5, "too high a voltage"), (6, "a failure")])
+def test_a_broken_battery_is_refused_at_once_unless_it_is_overridden(health: int, words: str) -> None:
+    with pytest.raises(EnvironmentProblem, match=f"its battery reports {words}") as refused:
+        check_without_waiting("Pixel", reading(health=health), ReadinessLimits())
+    assert "dangerous" in str(refused.value.hint)
+    check_without_waiting("Pixel", reading(health=health), ReadinessLimits(overridden=frozenset({Condition.BATTERY})))
+
+
+@pytest.mark.parametrize(("health", "words"), [(3, "that it overheats"), (7, "that it is too cold")])
+def test_a_battery_that_is_too_warm_or_too_cold_is_waited_for(health: int, words: str) -> None:
+    progress = settled(reading(health=health), reading(health=2))
+    assert progress.tasks == [f"Pixel: waiting, its battery reports {words}"]
+
+
+@pytest.mark.parametrize("health", [None, 1, 2])
+def test_a_battery_of_which_nothing_bad_is_known_is_used(health: int | None) -> None:
+    assert settled(reading(health=health)).tasks == []
 
 
 @pytest.mark.parametrize(("percent", "plugged"), [(30.0, False), (10.0, True)])

@@ -126,6 +126,12 @@ def test_overridden_readings_are_none() -> None:
     assert (state.battery_percent, state.plugged, state.battery_charge_uah, state.thermal_status) == (None,) * 4
 
 
+@pytest.mark.parametrize(("lines", "health"), [("present: true", 6), ("present: false", None), ("present: maybe", 6)])
+def test_the_health_of_a_battery_counts_where_there_is_one(lines: str, health: int | None) -> None:
+    assert read_state(f"[battery]\n  {lines}\n  health: 6\n  level: 50\n", 0.0).battery_health == health
+    assert read_state(f"[battery]\n  {lines}\n  health: 9\n  level: 50\n", 0.0).battery_health is None
+
+
 def test_a_device_without_a_battery_has_no_charge() -> None:
     state = read_state("[battery]\n  AC powered: true\n  present: false\n  level: 0\n  scale: 100\n", 0.0).device
     assert (state.battery_percent, state.plugged) == (None, True)

@@ -64,6 +64,7 @@ class StandInPhone:
         plugged: bool | None = None,
         charge_uah: int | None = None,
         voltage_mv: int | None = None,
+        health: int | None = None,
     ) -> None:
         """Change the battery and what is reported about it; what is not given stays.
 
@@ -73,7 +74,9 @@ class StandInPhone:
             plugged: Whether it is connected to USB power, and charges.
             charge_uah: Charge in microampere hours.
             voltage_mv: Millivolts.
+            health: Android's `BatteryManager.BATTERY_HEALTH_*`: 2 is good.
         """
+        self._set("battery/health", health)
         self._set("battery/level", level, "power_supply/battery/capacity")
         self._set("battery/charge_counter", charge_uah, "power_supply/battery/charge_counter")
         self._set("battery/voltage", voltage_mv, "power_supply/battery/voltage_now", scale=1000)

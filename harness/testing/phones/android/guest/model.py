@@ -23,6 +23,7 @@ SERVICES: Final = {
     "battery/plugged": "2",
     "battery/charge_counter": "3300000",
     "battery/voltage": "4200",
+    "battery/health": "2",
     "battery/status": "2",
     "thermal/status": "0",
     "thermal/skin_c": "30.5",

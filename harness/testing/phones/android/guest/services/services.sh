@@ -151,7 +151,7 @@ dumpsys_battery() {
   print -r -- "  Max charging voltage: $([ "$plugged" = 0 ] && print 0 || print 5000000)"
   print -r -- "  Charge counter: $(charge charge_counter)"
   print -r -- "  status: $(charge status)"
-  print -r -- "  health: 2"
+  print -r -- "  health: $(charge health)"
   print -r -- "  present: true"
   print -r -- "  level: $(charge level)"
   print -r -- "  scale: 100"
