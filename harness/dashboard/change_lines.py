@@ -70,6 +70,7 @@ class ChangeLine:
         time: The same in Unix seconds.
         reproduce: The command that measures it again.
         elsewhere: Whether a figure of it was measured by another tool.
+        trusted: Whether nothing speaks against what shows it.
     """
 
     kind: str
@@ -95,6 +96,7 @@ class ChangeLine:
     time: float
     reproduce: str
     elsewhere: bool
+    trusted: bool
 
 
 def describe_change_row(change: ChangeRow, links: Links) -> ChangeLine:
@@ -133,6 +135,7 @@ def describe_change_row(change: ChangeRow, links: Links) -> ChangeLine:
         time=change.time,
         reproduce=change.reproduce,
         elsewhere=change.elsewhere,
+        trusted=change.trusted,
     )
 
 

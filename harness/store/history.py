@@ -295,6 +295,7 @@ class ChangeRow(Value):
         result: Result that shows it.
         reproduce: The command that measures it again; empty where it is not known.
         elsewhere: True if a figure of it was measured by another tool.
+        trusted: False if something speaks against the comparison that shows it, such as a device in doubt.
     """
 
     cell: Cell
@@ -313,6 +314,7 @@ class ChangeRow(Value):
     result: str = ""
     reproduce: str = ""
     elsewhere: bool = False
+    trusted: bool = True
 
 
 class HistoryPoint(Value):

@@ -8,6 +8,7 @@ import pytest
 
 from harness.core.device_doubt import IN_DOUBT, LAST_GOOD_CHECKS
 from harness.core.result import Result
+from harness.dashboard.changes import render_changes
 from harness.dashboard.result import render_result
 from harness.store.database.doubts import load_doubts, store_doubts
 from harness.store.database.engine import Database
@@ -22,6 +23,7 @@ from harness.testing.results import DEVICE, STARTED, failed_result, ok_result, r
 from reporters.local import LocalReporter
 from tests.core.test_device_doubt import DOUBT
 from tests.dashboard.samples import make_site
+from tests.store.database.views.samples import against
 
 CLASS = DEVICE.model_copy(update={"identity": "class:cpu", "name": "cpu"})
 POOLED = ok_result(
@@ -92,6 +94,15 @@ def test_pages_and_histories_say_why_and_the_result_stays_as_it_was_measured(dat
     assert IN_DOUBT in marked["doubtful"]
     assert IN_DOUBT not in marked["before"]
     assert RESULTS[1] in list(iterate_selected(database, selection, as_measured=True))
+
+
+def test_a_proven_change_of_a_device_in_doubt_stays_in_the_list_and_is_marked(database: Database) -> None:
+    changed = ok_result(uid="changed").model_copy(update={"comparison": against(0, 0.1)})
+    store(database, changed)
+    store_doubts(database, [DOUBT])
+    changes = History(database).changes(Period(), Selection(), Page())
+    assert [(change.result, change.trusted) for change in changes] == [("changed", False)]
+    assert "! not trusted" in render_changes(changes, (), Period(), Selection(), make_site())
 
 
 def test_the_doubts_of_a_tree_are_imported_with_it(database: Database, tmp_path: Path) -> None:

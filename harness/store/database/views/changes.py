@@ -191,7 +191,7 @@ def _load_contrasts(
     ids = connection.scalars(_sort(select(CONTRASTS.c.result_id).where(*conditions)).limit(limit).offset(offset)).all()
     columns = (METRIC_NAMES.c.name, METRIC_NAMES.c.unit, METRIC_NAMES.c.direction)
     query = (
-        select(CONTRASTS, *columns, RESULTS.c.uid, RESULTS.c.reproduce, RESULTS.c.origin)
+        select(CONTRASTS, *columns, RESULTS.c.uid, RESULTS.c.reproduce, RESULTS.c.origin, RESULTS.c.trusted)
         .join(METRIC_NAMES, CONTRASTS.c.name_id == METRIC_NAMES.c.id)
         .join(RESULTS, CONTRASTS.c.result_id == RESULTS.c.id)
     )
@@ -213,6 +213,7 @@ def _load_contrasts(
             result=row.uid,
             reproduce=row.reproduce,
             elsewhere=bool(row.origin),
+            trusted=row.trusted,
         )
         for row in (rows[identity] for identity in ids)
     ]
