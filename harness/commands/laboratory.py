@@ -26,7 +26,7 @@ else:  # cyclopts reads it from the signatures below: with a field for each opti
 _NO_LAB_FLAGS = LabFlags()
 _OF_ACTION = {
     "serve": frozenset({"host", "port"}),
-    "join": frozenset({"platforms", "devices", "as_class", "check_every", "quiet_hours"}),
+    "join": frozenset({"platforms", "devices", "as_class", "check_every", "quiet_hours", "builds"}),
     "withdraw": frozenset({"device", "reason"}),
     "return": frozenset({"device"}),
     "check": frozenset({"device"}),
@@ -66,6 +66,7 @@ def lab(
     check_every: Annotated[float | None, Parameter(metavar="HOURS", show_default=False)] = None,
     quiet_hours: Annotated[Words, Parameter(metavar="HOURS...", negative="")] = None,
     reason: Annotated[str | None, Parameter(metavar="TEXT", show_default=False)] = None,
+    builds: Annotated[Words, Parameter(metavar="NAME...", negative="")] = None,
     requests_from: Annotated[str | None, Parameter(metavar="URL", show_default=False)] = None,
     specifications: Annotated[Words, Parameter(metavar="FILE...", negative="")] = None,
     repositories: Annotated[Words, Parameter(metavar="NAME=PLACE...", negative="")] = None,
@@ -94,6 +95,8 @@ def lab(
         quiet_hours: Of `join`: hours in which its devices get no jobs, by the clock of this host: 22:00-07:00, or
             'Sat-Sun 00:00-24:00' (default: none).
         reason: Of `withdraw`: why, for everybody who wonders.
+        builds: Of `join`: platforms for which this host builds runners of commits, for everybody in the lab: it has
+            their toolchains. `host` is its own kind.
         requests_from: Of `dispatch`: server of results that persons ask, and that gets the results.
         specifications: Of `dispatch`: what persons may ask for: files, folders of files, or names of built-in ones.
         repositories: Of `dispatch`: repositories of whose commits persons may ask for runs, as `NAME=URL` or
@@ -114,6 +117,7 @@ def lab(
         "quiet_hours": quiet_hours,
         "device": device,
         "reason": reason,
+        "builds": builds,
         "json": json,
         "requests_from": requests_from,
         "specifications": specifications,
@@ -166,7 +170,8 @@ def lab(
         from harness.lab.quiet_hours import parse_quiet_hours
 
         quiet = parse_quiet_hours(quiet_hours or ())
-        return Host(address or "", names, only, as_class or "", settings, security, say, every_s, quiet).join()
+        flags_of_host = (settings, security, say, every_s, quiet, builds or ())
+        return Host(address or "", names, only, as_class or "", *flags_of_host).join()
     from harness.lab.engine import connect
 
     if action in {"withdraw", "return", "check"}:

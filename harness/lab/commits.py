@@ -60,7 +60,7 @@ class LabComparer(CommitComparer):
             runners = (self.side(control), self.side(treatment))
             task = LabComparison(
                 workload.benchmarks,
-                provide_commits(runners, self.request, settings, display, files),
+                provide_commits(runners, self.request, settings, display, files, check=self.check),
                 ComparedSides(
                     *runners,
                     choose_parameters(self.request, **budget),

@@ -377,7 +377,7 @@ class Dispatcher:
         request, files = self._request_of(commits), JobFiles()
         with open_cache(request, settings) as cache:
             runner = self._runner(commits, commits.commit, lease.request.commit, cache, settings)
-            provide = provide_runner(runner, request, settings, self._display, files)
+            provide = provide_runner(runner, request, settings, self._display, files, check=lease.check)
             self._measure_once(lease, benchmarks, settings, reporting, files=files, provide=provide)
 
     def _compare(
@@ -402,7 +402,7 @@ class Dispatcher:
             )
             task = LabComparison(
                 benchmarks,
-                provide_commits(runners, request, settings, self._display, files),
+                provide_commits(runners, request, settings, self._display, files, check=lease.check),
                 ComparedSides(*runners, parameters, recipes=request.recipes),
                 resume=True,
                 check=lease.check,

@@ -47,8 +47,8 @@ class LabLost(EnvironmentProblem):
     """The connection to a lab that had answered was lost."""
 
 
-class _Unanswered(Exception):
-    """A call in the process of a device that brought no answer, and why."""
+class _Unanswered(EnvironmentProblem):
+    """A call in a process that brought no answer, and why."""
 
 
 class Engine:
@@ -107,15 +107,80 @@ class Engine:
         Raises:
             EnvironmentProblem: A file cannot be read.
         """
-        by_digest = {file.sha256: path for path, file in files.items()}
         problems = []
-        for place in places if by_digest else ():
+        for place in places if files else ():
             try:
-                for digest in self._call(place.address, tasks.missing_files, tuple(by_digest)):
-                    self._call(place.address, tasks.store_file, digest, _read(by_digest[digest]))
+                self.send_files_to(place.address, files)
             except _Unanswered as error:
-                problems.append(f"{place.device.name} does not get the files: {error}")
+                problems.append(f"{place.device.name} does not get the files: {error.message}")
         return problems
+
+    def send_files_to(self, address: str, files: Mapping[Path, LabFile]) -> None:
+        """Send the files to a process whose host lacks them."""
+        by_digest = {file.sha256: path for path, file in files.items()}
+        for digest in self._call(address, tasks.missing_files, tuple(by_digest)):
+            self._call(address, tasks.store_file, digest, _read(by_digest[digest]))
+
+    def find_processes(self, resource: str) -> Sequence[str]:
+        """Return the addresses of the processes that have a resource.
+
+        Raises:
+            LabLost: The scheduler went away.
+        """
+        from distributed.comm.core import CommClosedError  # noqa: PLC0415 - an extra
+
+        try:
+            return list(self._client.run_on_scheduler(tasks.find_processes, resource))
+        except (OSError, CommClosedError) as error:
+            raise self.lost() from error
+
+    def ask(self, address: str, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - of any kind
+        """Call a function in a process, whatever it is doing.
+
+        Raises:
+            EnvironmentProblem: It brought no answer.
+        """
+        return self._call(address, function, *arguments)
+
+    def submit_build(self, order: str, key: str, resource: str) -> Future:
+        """Submit an order to a process that builds. Whoever submits the same key meanwhile gets the same answer."""
+        from harness.lab.build_tasks import run_build  # noqa: PLC0415 - most commands build nothing
+
+        return self._client.submit(run_build, order, key=key, resources={resource: 1}, pure=False)
+
+    def is_done(self, future: Future, timeout_s: float) -> bool:
+        """Wait for an order for so long, and return whether it has an answer.
+
+        Raises:
+            LabLost: The scheduler went away, and forgot it.
+        """
+        from distributed import wait  # noqa: PLC0415 - an extra
+
+        try:
+            with contextlib.suppress(TimeoutError):
+                wait([future], timeout=timeout_s)
+        except CancelledError as error:
+            raise self.lost() from error
+        return bool(future.done())
+
+    def text_of(self, future: Future) -> str:
+        """Return the answer to an order, and forget the order.
+
+        Raises:
+            EnvironmentProblem: There is none.
+        """
+        from distributed import KilledWorker  # noqa: PLC0415 - an extra
+
+        try:
+            return str(future.result(timeout=_ROUND_TRIP_S))
+        except KilledWorker as error:
+            raise EnvironmentProblem("the processes of several hosts ended while they built it") from error
+        except CancelledError as error:
+            raise self.lost() from error
+        except Exception as error:  # whatever the process raised
+            raise EnvironmentProblem(f"the lab could not build it: {type(error).__name__}: {error}") from error
+        finally:
+            future.release()
 
     def submit(self, job: Job, resource: str, *, attempts: int = 1) -> LabTask:
         """Submit a job to the processes that have a resource."""

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import pickle
 import time
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from harness import plugins
 from harness.config.settings import Settings
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem, ExitCode, HarnessError
+from harness.lab.build_host import build_environment, build_resources, process_name
 from harness.lab.configuration import (
     DASK_CONFIG,
     configure,
@@ -76,6 +77,7 @@ class Host:
         say: Shows a line to whoever started it.
         check_every_s: Seconds between checks of the health of each device; None for no checks.
         quiet_hours: Hours in which its devices get no jobs.
+        builds: Names of the platforms that it builds runners for.
     """
 
     address: str
@@ -87,6 +89,9 @@ class Host:
     say: Callable[[str], None]
     check_every_s: float | None = None
     quiet_hours: tuple[QuietHours, ...] = ()
+    builds: Sequence[str] = ()
+    _builder: Nanny | None = None
+    """Process that builds for others."""
     _nannies: dict[str, Nanny] = field(default_factory=dict)
     _joined: dict[str, str] = field(default_factory=dict)
     """Names of devices by their identities."""
@@ -104,27 +109,31 @@ class Host:
         """Serve devices until a signal ends it.
 
         Raises:
-            EnvironmentProblem: There is no device.
+            UsageError: It cannot build for any of the platforms.
+            EnvironmentProblem: There is no device, and nothing to build for.
         """
         require_packages()
         configure(logged="critical")
-        if not self._find_devices():
+        resources = build_resources(self.builds, self.settings)
+        if not self._find_devices() and not resources:
             raise EnvironmentProblem(
                 f"no device of {', '.join(self.platforms)} is connected",
                 hint="`harness devices` says why; `--platforms host` lets this machine itself be measured",
             )
-        return asyncio.run(self._serve())
+        return asyncio.run(self._serve(resources))
 
-    async def _serve(self) -> ExitCode:
+    async def _serve(self, building: Mapping[str, float]) -> ExitCode:
         stop = stop_event()
         while not stop.is_set():
+            await _unless(stop, self._start_builder(building))
             await _unless(stop, self._start_missing())
             await self._wait(stop)
         running = (*self._checking.values(), *self._moving.values())
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-        await asyncio.gather(*(nanny.close() for nanny in self._nannies.values()), return_exceptions=True)
+        nannies = (*self._nannies.values(), *([self._builder] if self._builder is not None else []))
+        await asyncio.gather(*(nanny.close() for nanny in nannies), return_exceptions=True)
         return ExitCode.OK
 
     async def _wait(self, stop: asyncio.Event) -> None:
@@ -146,10 +155,15 @@ class Host:
             self.say(f"! {self._joined[identity]} left the lab: it joins again when both are there")
         closing = (self._nannies.pop(identity).close() for identity in ended)
         await asyncio.gather(*closing, return_exceptions=True)
+        if self._builder is not None and _has_ended(self._builder):
+            self.say("! builds left the lab: they join again when it is there")
+            builder, self._builder = self._builder, None
+            await asyncio.gather(builder.close(), return_exceptions=True)
+            return True
         return bool(ended)
 
     def _next_look_s(self) -> float:
-        if not self._nannies:
+        if not self._nannies and not (self.builds and self._builder is not None):
             return _AGAIN_S
         return _RETURN_S if self._joined.keys() - self._nannies else _RESCAN_S
 
@@ -159,10 +173,47 @@ class Host:
         busy = self._nannies.keys() | self._moving.keys() | self._checking.keys()
         await asyncio.gather(*(self._start(device) for device in devices if device.identity not in busy))
 
-    async def _start(self, device: Device) -> None:
-        """Start the process of a device."""
+    async def _start_builder(self, resources: Mapping[str, float]) -> None:
+        """Start the process that builds for others, if there is to be one."""
+        if not resources or self._builder is not None:
+            return
+        environment = build_environment(self.settings)
+        self._builder = await self._start_process("builds", process_name(self.settings), resources, environment)
+        if self._builder is not None:
+            self.say(f"builds for {', '.join(self.builds)}")
+
+    async def _start_process(
+        self, title: str, name: str, resources: Mapping[str, float], environment: Mapping[str, str]
+    ) -> Nanny | None:
+        """Start a process of this host; return None, and say why, where it cannot join."""
         from distributed import Nanny  # noqa: PLC0415 - an extra
 
+        nanny = Nanny(
+            scheduler_address(self.address, encrypted=self.security is not None),
+            nthreads=1,
+            name=name,
+            resources=dict(resources),
+            memory_limit=0,
+            security=self.security,
+            env=dict(environment),
+            config=DASK_CONFIG,
+            local_directory=str(_scratch(self.settings)),
+            dashboard=False,
+            **local_addresses(self.security),
+        )
+        try:
+            await nanny
+        except asyncio.CancelledError:
+            await nanny.close()
+            raise
+        except Exception as error:  # noqa: BLE001 - of any kind, and the next device may do better
+            self.say(f"✗ {title} cannot join: {error.__cause__ or error}")
+            await nanny.close()
+            return None
+        return nanny
+
+    async def _start(self, device: Device) -> None:
+        """Start the process of a device."""
         served = ServedDevice(
             device=device,
             device_class=self._class_of(device),
@@ -175,27 +226,10 @@ class Host:
         resources = {class_resource(served.device_class): 1, device_resource(device.identity): 1}
         if absence is not None:
             resources = {}  # no job reaches it
-        nanny = Nanny(
-            scheduler_address(self.address, encrypted=self.security is not None),
-            nthreads=1,
-            name=device_resource(device.identity),
-            resources=resources,
-            memory_limit=0,
-            security=self.security,
-            env={VARIABLE: served.model_dump_json()},
-            config=DASK_CONFIG,
-            local_directory=str(_scratch(self.settings)),
-            dashboard=False,
-            **local_addresses(self.security),
+        nanny = await self._start_process(
+            device.name, device_resource(device.identity), resources, {VARIABLE: served.model_dump_json()}
         )
-        try:
-            await nanny
-        except asyncio.CancelledError:
-            await nanny.close()
-            raise
-        except Exception as error:  # noqa: BLE001 - of any kind, and the next device may do better
-            self.say(f"✗ {device.name} cannot join: {error}")
-            await nanny.close()
+        if nanny is None:
             return
         self._nannies[device.identity] = nanny
         self._joined[device.identity] = device.name

@@ -1,7 +1,7 @@
 """The two sides of a comparison in a lab, by names and contents that mean the same on every host.
 
-Released versions are named, and each host installs them. Programs are sent, and so are the builds of commits: this
-machine makes each once for all devices of a kind.
+Released versions are named, and each host installs them. Programs are sent, and so are the builds of commits: a host
+that builds, or this machine, makes each once for all devices of a kind.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ from harness.flows.measure.runners import (
     with_options,
 )
 from harness.flows.measure.submodules import selected_submodules
-from harness.lab.jobs import LabFile, SideOfPairs
+from harness.lab.build_orders import BuildAnswer
+from harness.lab.building import LabBuilds, WantedBuild
+from harness.lab.jobs import FILES, LabFile, SideOfPairs
 from harness.lab.submitting import JobFiles
 from harness.lab.targets import Target
 
@@ -133,6 +135,8 @@ def provide_commits(
     settings: Settings,
     display: Display,
     files: JobFiles,
+    *,
+    check: Callable[[], None] = lambda: None,
 ) -> ProvideSides:
     """Return what provides two commits of one source: by their names where they are released versions, else built.
 
@@ -142,9 +146,10 @@ def provide_commits(
         settings: Plug-ins and their options.
         display: Shows what is built.
         files: Gets the files that have to be sent.
+        check: As for `SentBuilds`.
     """
     if not isinstance(runners[0].source, PackageSource):
-        return BuiltSides(runners, SentBuilds(settings, display, files))
+        return BuiltSides(runners, SentBuilds(settings, display, files, check))
     control, treatment = (SideOfPairs(commit=runner.commit.id, name=runner.name) for runner in runners)
     released = Sides(control, treatment, request.source or "")
     return lambda _framework, _target: released
@@ -179,7 +184,13 @@ Raises:
 
 
 def provide_runner(
-    runner: CommitRunner, request: CompareRequest, settings: Settings, display: Display, files: JobFiles
+    runner: CommitRunner,
+    request: CompareRequest,
+    settings: Settings,
+    display: Display,
+    files: JobFiles,
+    *,
+    check: Callable[[], None] = lambda: None,
 ) -> ProvideRunner:
     """Return what provides a single commit: by its name where it is a released version, else built.
 
@@ -189,9 +200,10 @@ def provide_runner(
         settings: Plug-ins and their options.
         display: Shows what is built.
         files: Gets the files that have to be sent.
+        check: As for `SentBuilds`.
     """
     if not isinstance(runner.source, PackageSource):
-        builds = SentBuilds(settings, display, files)
+        builds = SentBuilds(settings, display, files, check)
         return lambda framework, target: builds.provide(runner, framework, target)
     released = SentRunner(SideOfPairs(commit=runner.commit.id, name=runner.name), request.source or "")
     return lambda _framework, _target: released
@@ -200,16 +212,22 @@ def provide_runner(
 class SentBuilds:
     """Builds of commits that are sent to hosts, each made once for each framework and kind of device.
 
+    A host of the lab that builds makes them, and this machine where there is none.
+
     Args:
-        settings: Plug-ins and their options.
+        settings: The lab, plug-ins and their options.
         display: Shows what is built.
         files: Gets the files that have to be sent.
+        check: Called every few seconds while a host builds; what it raises ends the waiting.
     """
 
-    def __init__(self, settings: Settings, display: Display, files: JobFiles) -> None:
+    def __init__(
+        self, settings: Settings, display: Display, files: JobFiles, check: Callable[[], None] = lambda: None
+    ) -> None:
         self._settings = settings
         self._display = display
         self._files = files
+        self._lab = LabBuilds(settings, display, check)
         self._sent: dict[tuple[str, str, str, str], SentRunner] = {}
 
     def provide(self, runner: CommitRunner, framework: str, target: Target) -> SentRunner:
@@ -222,8 +240,28 @@ class SentBuilds:
         device = target.places[0].device
         key = (runner.commit.id, framework, device.platform, device.abi)
         if key not in self._sent:
-            self._sent[key] = self._send(runner, self._build(device, framework, runner))
+            platform = plugins.platform(device.platform, self._settings)
+            plugin = plugins.framework(framework, self._settings)
+            answer = self._lab.build(WantedBuild(runner, plugin, platform, device))
+            if answer is not None:
+                self._sent[key] = self._forward(runner, answer)
+            else:
+                self._sent[key] = self._send(runner, self._build(device, framework, runner))
         return self._sent[key]
+
+    def _forward(self, runner: CommitRunner, answer: BuildAnswer) -> SentRunner:
+        """Return a build that a host of the lab made, whose files are in the cache of this machine."""
+        folder = self._settings.cache_dir / FILES
+        places = {path: file.below(folder) for path, file in answer.content.items()}
+        sent = {str(place): self._files.add(place, answer.content[path].name) for path, place in places.items()}
+        side = SideOfPairs(
+            programs=answer.programs,
+            build=answer.build,
+            content={path: str(place) for path, place in places.items()},
+            variables=answer.variables,
+            name=runner.name,
+        )
+        return SentRunner(side, files=sent)
 
     def _build(self, device: Device, framework: str, runner: CommitRunner) -> Build:
         try:

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 VARIABLE: Final = "EDGE_HARNESS_LAB_DEVICE"
 """Environment variable of a process: the device that it serves (`ServedDevice`)."""
+BUILDS_VARIABLE: Final = "EDGE_HARNESS_LAB_BUILDS"
+"""The same of a process that builds for others (`ServedBuilds`)."""
 TOPIC: Final = "harness"
 _RETURN_S: Final = 10.0
 """How long a job waits for a device that went away: another one of its class can do it."""
@@ -90,6 +92,41 @@ class ServedDevice(Value):
     quiet_hours: tuple[QuietHours, ...] = ()
 
 
+class ServedBuilds(Value):
+    """What the process of a host that builds for others is told when it starts.
+
+    Attributes:
+        cache_dir: Cache of its host.
+        settings: Settings of its host, pickled: options of plug-ins.
+    """
+
+    cache_dir: Path
+    settings: Annotated[bytes, PlainSerializer(_to_text), BeforeValidator(_to_bytes)]
+
+    @property
+    def host_settings(self) -> Settings:
+        """Settings of its host."""
+        settings: Settings = pickle.loads(self.settings)  # noqa: S301 - written by the process that started this one
+        return settings
+
+
+def builds_of_this_process() -> ServedBuilds:
+    """Return what this process was told that builds for others.
+
+    Raises:
+        EnvironmentProblem: It does not.
+    """
+    text = os.environ.get(BUILDS_VARIABLE)
+    if text is None:
+        raise EnvironmentProblem("this process builds nothing", hint="start it by `harness lab join ADDRESS --builds`")
+    return ServedBuilds.model_validate_json(text)
+
+
+def _cache_dir() -> Path:
+    """Return the cache of this host."""
+    return builds_of_this_process().cache_dir if BUILDS_VARIABLE in os.environ else _served().cache_dir
+
+
 def describe_place(dask_worker: Worker | None = None) -> str:
     """Return the `Place` of this process."""
     served = _served()
@@ -131,7 +168,7 @@ def _peek(served: ServedDevice) -> DeviceHealth:
 
 def missing_files(digests: tuple[str, ...]) -> tuple[str, ...]:
     """Return which files this host does not have."""
-    folder = _served().cache_dir / FILES
+    folder = _cache_dir() / FILES
     return tuple(digest for digest in digests if not (folder / digest / "content").is_file())
 
 
@@ -145,7 +182,7 @@ def store_file(sha256: str, content: bytes) -> str:
     if found != sha256:
         raise EnvironmentProblem(f"a file arrived as {found[:12]} instead of {sha256[:12]}", hint="send it again")
     try:
-        write_atomically(_served().cache_dir / FILES / sha256 / "content", content)
+        write_atomically(_cache_dir() / FILES / sha256 / "content", content)
     except OSError as error:
         reason = error.strerror or str(error)
         raise EnvironmentProblem(f"{socket.gethostname()} cannot keep a file: {reason}", hint="make room") from error
@@ -241,6 +278,12 @@ def list_tasks(dask_scheduler: Scheduler | None = None) -> list[tuple[str, str, 
         (str(task.key), str(task.state), task.processing_on.address if task.processing_on is not None else "")
         for task in tasks.values()
     ]
+
+
+def find_processes(resource: str, dask_scheduler: Scheduler | None = None) -> list[str]:
+    """Return the addresses of the processes that have a resource. Runs in the scheduler."""
+    workers: Any = dask_scheduler.workers if dask_scheduler is not None else {}
+    return [str(address) for address, worker in workers.items() if resource in worker.resources]
 
 
 def count_devices(dask_scheduler: Scheduler | None = None) -> dict[str, int]:

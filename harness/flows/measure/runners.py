@@ -186,14 +186,17 @@ class CommitRunner:
             progress=progress,
             layouts=self.layouts,
         )
-        return build.model_copy(
-            update={
-                "commit_name": self.name,
-                "commit_subject": self.commit.subject,
-                "commit_author": self.commit.author,
-                "commit_url": self._commit_url(),
-            }
-        )
+        return build.model_copy(update=self.description)
+
+    @property
+    def description(self) -> Mapping[str, str]:
+        """What a build tells of its commit, as fields of `BuildInfo`."""
+        return {
+            "commit_name": self.name,
+            "commit_subject": self.commit.subject,
+            "commit_author": self.commit.author,
+            "commit_url": self._commit_url(),
+        }
 
     def _commit_url(self) -> str:
         """Return the page of the commit; empty where the source has none, or does not answer."""
