@@ -6,9 +6,10 @@ import pytest
 
 from harness.core.comparison import Verdict
 from harness.core.effect import Effect
+from harness.core.metric import MetricInfo
 from harness.core.outcome import Outcome
 from harness.dashboard.requests import Asker, decode_choice, encode_choice, render_request, render_requests
-from harness.store.history import CommitInfo, Contrast, MetricInfo, ResultRow
+from harness.store.history import CommitInfo, Contrast, ResultRow
 from harness.store.run_requests import LabOffer, OfferedSpecification, RequestPage, RequestState, RunRequest
 from tests.dashboard.conftest import Opener
 from tests.dashboard.samples import HOSTILE, START, make_cell, make_site
