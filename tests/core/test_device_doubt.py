@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import JsonValue
 
 from harness.core.device_doubt import LAST_GOOD_CHECKS, DeviceDoubt, mark_doubts
 from harness.core.result import Result
@@ -20,8 +21,10 @@ CLASS = DEVICE.model_copy(update={"identity": "class:cpu", "name": "cpu"})
 
 
 def pooled(**checks: list[float]) -> Result:
-    times = {DEVICE.identity if name == "device" else name: value for name, value in checks.items()}
-    return ok_result(device=CLASS, meta={LAST_GOOD_CHECKS: {**times}})
+    times: dict[str, JsonValue] = {
+        DEVICE.identity if name == "device" else name: [*values] for name, values in checks.items()
+    }
+    return ok_result(device=CLASS, meta={LAST_GOOD_CHECKS: times})
 
 
 @pytest.mark.parametrize(
