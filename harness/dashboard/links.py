@@ -60,6 +60,9 @@ class Links(Protocol):
     def request(self, identity: str) -> str:
         """Return the address of a run that somebody asked for."""
 
+    def lab(self) -> str:
+        """Return the address of the devices of labs, and of what each is doing."""
+
     def login(self, wanted: str = "") -> str:
         """Return the address of the form that takes a token, which leads on to what was wanted."""
 
@@ -161,6 +164,10 @@ class LiveLinks:
     def request(self, identity: str) -> str:
         """Return `/requests/ID`."""
         return f"{self.root}/requests/{_segment(identity)}"
+
+    def lab(self) -> str:
+        """Return `/lab`."""
+        return f"{self.root}/lab"
 
     def login(self, wanted: str = "") -> str:
         """Return `/login`."""

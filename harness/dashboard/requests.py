@@ -97,6 +97,37 @@ def render_requests(
     )
 
 
+def render_lab(offer: LabOffer, open_requests: int, site: Site) -> str:
+    """Render the devices of labs, and what each was doing within the last minute.
+
+    Args:
+        offer: What labs offer now.
+        open_requests: Number of requests that have not ended.
+        site: What all pages have in common.
+    """
+    devices = offer.devices
+    counts = (
+        _count(len(devices), "device", "devices"),
+        "of " + _count(len({device.device_class for device in devices}), "class", "classes"),
+        "at " + _count(len({device.host for device in devices}), "host", "hosts"),
+    )
+    out = sum(not device.is_available for device in devices)
+    return render_view(
+        "lab.html",
+        site,
+        title="Lab",
+        view="Lab",
+        devices=devices,
+        summary=" ".join(counts) + (f", {out} of them out of the pool" if out else ""),
+        open_requests=open_requests,
+        reload_s=_RELOAD_S,
+    )
+
+
+def _count(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == 1 else plural}"
+
+
 def render_request(request: RunRequest, results: Sequence[ResultRow], site: Site, *, asker: Asker) -> str:
     """Render one request with its results.
 

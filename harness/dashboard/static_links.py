@@ -123,6 +123,10 @@ class StaticLinks:
         """Return nothing."""
         return ""
 
+    def lab(self) -> str:
+        """Return nothing: the devices of a lab are there now only."""
+        return ""
+
     def login(self, wanted: str = "") -> str:  # noqa: ARG002 - a protocol
         """Return nothing."""
         return ""

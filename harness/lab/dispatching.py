@@ -39,15 +39,18 @@ from harness.lab.measuring import measure
 from harness.lab.repositories import FoundCommits
 from harness.lab.request_queue import QueueSilent, RequestLost, RequestQueue, StoredOutcome
 from harness.lab.sides import ProvideRunner, provide_commits, provide_installed, provide_runner
+from harness.lab.status import LabDevice, read_status
 from harness.lab.submitting import JobFiles
 from harness.shell import Interrupted, check_stopping, pause
-from harness.store.run_requests import LabOffer, RequestState, RunRequest
+from harness.store.run_requests import LabOffer, OfferedDevice, RequestState, RunRequest
 from reporters.remote import RemoteReporter
 from reporters.remote import create as create_remote_reporter
 
 LEASE_S: Final = 60.0
 CATEGORY: Final = "on demand"
 """Category of the results."""
+_WORDS: Final = 300
+"""Characters of what a page shows of a device."""
 _OFFER_S: Final = 20.0
 """How often the lab is asked for its devices, and its offer repeated."""
 _POLL_S: Final = 3.0
@@ -208,7 +211,7 @@ class Dispatcher:
                 looked, classes = now, Counter(place.device_class for place in places if not place.health)
                 self._tell_doubts(tuple(doubt for place in places for doubt in place.doubts))
                 resting = Counter(place.device_class for place in places if place.returns_at is not None)
-                self._announce(classes | resting)
+                self._announce(classes | resting, read_status(places, engine.list_tasks()).devices)
                 self._problem = ""
             self._threads = {thread: name for thread, name in self._threads.items() if thread.is_alive()}
             free = classes - Counter(self._threads.values())
@@ -226,8 +229,8 @@ class Dispatcher:
         else:
             self._doubts = doubts
 
-    def _announce(self, classes: Mapping[str, int]) -> None:
-        """Announce the specifications, and the classes of devices that are there.
+    def _announce(self, classes: Mapping[str, int], devices: Sequence[LabDevice] = ()) -> None:
+        """Announce the specifications, and the devices that are there with their classes.
 
         Raises:
             EnvironmentProblem: The server refuses.
@@ -236,6 +239,18 @@ class Dispatcher:
             specifications=tuple(each.offered for each in self._allowed.specifications.values()),
             device_classes=tuple(sorted(classes)),
             repositories=tuple(sorted(self._allowed.repositories)),
+            devices=tuple(
+                OfferedDevice(
+                    name=device.name,
+                    identity=device.identity,
+                    device_class=device.device_class,
+                    platform=device.platform,
+                    host=device.host,
+                    is_available=not device.health,
+                    words=device.words[:_WORDS],
+                )
+                for device in devices
+            ),
         )
         try:
             self._queue.announce(offer)

@@ -74,7 +74,7 @@ class LabStatus(Document):
 
 def show_status(engine: Engine, console: Console, *, as_json: bool) -> ExitCode:
     """Show the state of a lab, as a table or as a document."""
-    status = _read(engine.places(), engine.list_tasks())
+    status = read_status(engine.places(), engine.list_tasks())
     if as_json:
         print_document(status, console)
         return ExitCode.OK
@@ -91,7 +91,13 @@ def show_status(engine: Engine, console: Console, *, as_json: bool) -> ExitCode:
     return ExitCode.OK
 
 
-def _read(places: Sequence[Place], tasks: Sequence[tuple[str, str, str]]) -> LabStatus:
+def read_status(places: Sequence[Place], tasks: Sequence[tuple[str, str, str]]) -> LabStatus:
+    """Return the state of a lab.
+
+    Args:
+        places: Its devices.
+        tasks: Name, state and address of each job of the scheduler.
+    """
     doing = {address: key[:-_ID] for key, state, address in tasks if state == "processing" and address}
     devices = tuple(
         LabDevice(

@@ -92,6 +92,28 @@ class OfferedSpecification(Value):
     benchmarks: Annotated[tuple[Name, ...], Field(min_length=1, max_length=_MOST)]
 
 
+class OfferedDevice(Value):
+    """Device of a lab, as its dispatcher saw it last.
+
+    Attributes:
+        name: Its name.
+        identity: Its identity.
+        device_class: Its class.
+        platform: Its platform.
+        host: Name of its host.
+        is_available: Whether jobs reach it.
+        words: What it is doing, or why no job reaches it.
+    """
+
+    name: Name
+    identity: Name
+    device_class: Name
+    platform: Name
+    host: Name
+    is_available: bool
+    words: Words = ""
+
+
 class LabOffer(Value):
     """What a lab measures for whoever asks: the allow list of its dispatcher.
 
@@ -99,11 +121,13 @@ class LabOffer(Value):
         specifications: Its specifications.
         device_classes: Classes of its devices that are there now.
         repositories: Names of repositories, of whose commits it measures any.
+        devices: Its devices, for people; nothing is asked for by their names.
     """
 
     specifications: Annotated[tuple[OfferedSpecification, ...], Field(max_length=_MOST)]
     device_classes: Annotated[tuple[Name, ...], Field(max_length=_MOST)] = ()
     repositories: Annotated[tuple[RepositoryName, ...], Field(max_length=_MOST)] = ()
+    devices: Annotated[tuple[OfferedDevice, ...], Field(max_length=_MOST)] = ()
 
     def explain_refusal(self, specification: str, benchmark: str, device_class: str, repository: str = "") -> str:
         """Return why this is not on offer; empty where it is. Compares names, and opens nothing."""
@@ -227,6 +251,8 @@ def merge_offers(offers: Sequence[LabOffer]) -> LabOffer:
     specifications: dict[str, dict[str, None]] = {}
     for specification in (each for offer in offers for each in offer.specifications):
         specifications.setdefault(specification.name, {}).update(dict.fromkeys(specification.benchmarks))
+    # Several dispatchers of one lab see the same devices.
+    devices = {(device.host, device.identity): device for offer in offers for device in offer.devices}
     return LabOffer(
         specifications=tuple(
             OfferedSpecification(name=name, benchmarks=tuple(titles)[:_MOST])
@@ -234,4 +260,5 @@ def merge_offers(offers: Sequence[LabOffer]) -> LabOffer:
         ),
         device_classes=tuple(sorted({name for offer in offers for name in offer.device_classes}))[:_MOST],
         repositories=tuple(sorted({name for offer in offers for name in offer.repositories}))[:_MOST],
+        devices=tuple(sorted(devices.values(), key=lambda device: (device.device_class, device.name)))[:_MOST],
     )

@@ -8,9 +8,16 @@ from harness.core.comparison import Verdict
 from harness.core.effect import Effect
 from harness.core.metric import MetricInfo
 from harness.core.outcome import Outcome
-from harness.dashboard.requests import Asker, decode_choice, encode_choice, render_request, render_requests
+from harness.dashboard.requests import Asker, decode_choice, encode_choice, render_lab, render_request, render_requests
 from harness.store.history import CommitInfo, Contrast, ResultRow
-from harness.store.run_requests import LabOffer, OfferedSpecification, RequestPage, RequestState, RunRequest
+from harness.store.run_requests import (
+    LabOffer,
+    OfferedDevice,
+    OfferedSpecification,
+    RequestPage,
+    RequestState,
+    RunRequest,
+)
 from tests.dashboard.conftest import Opener
 from tests.dashboard.samples import HOSTILE, START, make_cell, make_site
 
@@ -85,6 +92,36 @@ def test_the_page_fits_its_window_and_complains_of_nothing(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_devices_of_a_lab_fit_their_window(open_page: Opener, width: int) -> None:
+    devices = tuple(
+        OfferedDevice.model_construct(
+            name=name,
+            identity=name,
+            device_class="raspberry-pi-5",
+            platform="android",
+            host="bench-2",
+            is_available=name != HOSTILE,
+            words=words,
+        )
+        for name, words in (("green", f"{LONG}, 4.0 s left"), (HOSTILE, HOSTILE), ("blue", "idle"))
+    )
+    text = render_lab(LabOffer(specifications=(), devices=devices), 2, make_site())
+    page, complaints = open_page(text, width)
+    assert complaints == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("tbody tr").count() == 3
+    assert page.locator("tbody .badge").count() == 1
+    assert page.locator("[data-reload]").count() == 1
+
+
+def test_a_lab_that_shows_no_devices_says_what_would() -> None:
+    text = render_lab(LabOffer(specifications=()), 0, make_site())
+    assert "harness lab dispatch" in text
+    assert 'data-reload="' not in text
+
+
+@pytest.mark.slow
 def test_a_request_fits_a_phone(open_page: Opener) -> None:
     request = make_request(1, RequestState.RUNNING, reason=HOSTILE)
     text = render_request(request, (), make_site(), asker=Asker("anna", "secret"))
@@ -100,10 +137,10 @@ def test_a_page_with_open_runs_is_loaded_again_unless_somebody_chooses(
     open_page: Opener, is_open: bool, is_touched: bool
 ) -> None:
     text = make_page(is_open=is_open).replace('data-reload="10"', 'data-reload="0.5"')
+    if is_touched:
+        text = text.replace('<select name="what"', '<select autofocus name="what"')
     page, _ = open_page(text)
     page.evaluate("document.documentElement.dataset.before = 1")
-    if is_touched:
-        page.locator("form.ask select").first.focus()
     page.wait_for_timeout(1500)
     is_reloaded = page.evaluate("document.documentElement.dataset.before === undefined")
     assert is_reloaded is (is_open and not is_touched)

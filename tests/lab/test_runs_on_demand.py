@@ -126,6 +126,7 @@ def test_what_a_person_asks_for_is_measured_and_linked(project: Project, specifi
         assert result["meta"]["user"] == one["person"]
         assert server.get(f"/results/{uid}", headers={"Accept": "text/html"}).status_code == 200
         assert count_results(server) == 4
+        assert "green" in server.get("/lab", headers={"Accept": "text/html"}).text
 
 
 def test_a_killed_dispatcher_loses_no_request_and_stores_no_result_twice(

@@ -62,7 +62,7 @@ def test_a_batch_stores_what_is_valid_and_says_what_is_not(on_postgresql: Server
             "/requests",
         ),
         *("/?text=%00", "/?text=%27%22%3Cscript%3E", "/coverage?fresh_since=2020-01-01", "/health"),
-        *("/metrics", "/requests"),
+        *("/metrics", "/requests", "/lab"),
     ],
 )
 def test_every_address_answers(on_postgresql: ServerProcess, path: str) -> None:

@@ -72,6 +72,26 @@ def test_asking_and_measuring_need_scopes_of_their_own(
         assert [server.get(path, headers=tokens[name]).status_code for name in SCOPES] == [200] * len(SCOPES)
 
 
+def test_the_devices_of_a_lab_are_shown_as_long_as_its_offer_counts(offered: Guarded) -> None:
+    server, tokens = offered
+    device: JsonValue = {
+        "name": "<green>",
+        "identity": "g1",
+        "device_class": "pixel",
+        "platform": "android",
+        "host": "bench",
+        "is_available": False,
+        "words": "withdrawn by anna: its battery swells",
+    }
+    body: JsonValue = {"dispatcher": "d", "offer": {**OFFER, "devices": [device]}}
+    assert server.post("/api/v1/lab/offers", json=body, headers=tokens["anna"]).status_code == 403
+    assert server.post("/api/v1/lab/offers", json=body, headers=tokens["lab"]).status_code == 200
+    page = server.get("/lab", headers=log_in(server, tokens["anna"])).text
+    assert "&lt;green&gt;" in page
+    assert "withdrawn by anna: its battery swells" in page
+    assert "out of the pool" in page
+
+
 def test_a_request_is_stored_once_however_often_it_is_posted(
     offered: Guarded,
 ) -> None:

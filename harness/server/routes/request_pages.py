@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Path, Request
 from pydantic import ValidationError
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from harness.dashboard.requests import SHOWN_RESULTS, Asker, decode_choice, render_request, render_requests
+from harness.dashboard.requests import SHOWN_RESULTS, Asker, decode_choice, render_lab, render_request, render_requests
 from harness.server.answers import RequestRefused
 from harness.server.gate import caller_of
 from harness.server.parameters import choose_part
@@ -47,6 +47,14 @@ def show_requests(request: Request, services: ServicesHere, part: Annotated[Page
     key, site = str(uuid.uuid4()), make_site(request, services)
     asker = _find_asker(request, services)
     return render_requests(rows, results, offer, site, asker=asker, key=key, page=part)
+
+
+@router.get("/lab", dependencies=_READS)
+def show_lab(request: Request, services: ServicesHere) -> str:
+    """Show the devices of labs that take requests."""
+    offer = merge_offers(queue.list_offers(services.database, services.clock()))
+    open_requests = queue.list_requests(services.database, Page(limit=1), services.clock(), only_open=True).total
+    return render_lab(offer, open_requests, make_site(request, services))
 
 
 @router.get("/requests/{request_id}", dependencies=_READS)
