@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from harness import plugins
+from harness.builders.toolchain import find_toolchain
 from harness.config.settings import Settings
 from harness.core.errors import UsageError
 from harness.core.protocols import is_local
-from harness.lab.build_orders import build_resource
+from harness.lab.build_orders import build_resource, toolchain_resource
 from harness.lab.tasks import BUILDS_VARIABLE, ServedBuilds
 
 NAME: Final = "builds"
@@ -20,6 +21,8 @@ NAME: Final = "builds"
 
 def build_resources(platforms: Sequence[str], settings: Settings) -> Mapping[str, float]:
     """Return what the process of a host has that can build for platforms: for its own kind where it is measured itself.
+
+    It has each once more with the name of its toolchain.
 
     Raises:
         UsageError: There is no such platform.
@@ -34,12 +37,15 @@ def build_resources(platforms: Sequence[str], settings: Settings) -> Mapping[str
             resources[build_resource(platform, device)] = 1
     if platforms and not resources:
         raise UsageError(f"--builds {' '.join(platforms)}: this machine builds for none of them")
-    return resources
+    toolchain = find_toolchain().digest if platforms else ""
+    return {**resources, **{toolchain_resource(name, toolchain): 1.0 for name in resources}}
 
 
 def build_environment(settings: Settings) -> Mapping[str, str]:
     """Return the environment of the process."""
-    served = ServedBuilds(cache_dir=settings.cache_dir.absolute(), settings=pickle.dumps(settings))
+    served = ServedBuilds(
+        cache_dir=settings.cache_dir.absolute(), settings=pickle.dumps(settings), toolchain=find_toolchain().digest
+    )
     return {BUILDS_VARIABLE: served.model_dump_json()}
 
 

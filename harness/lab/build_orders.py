@@ -75,6 +75,7 @@ class BuildAnswer(Value):
         hint: What to do.
         host: Name of the host.
         address: Address of the process that answers.
+        toolchain: Toolchain of the host (`toolchain_resource`).
         seconds: How long it took; 0 where the host had it.
     """
 
@@ -88,6 +89,7 @@ class BuildAnswer(Value):
     hint: str | None = None
     host: str = ""
     address: str = ""
+    toolchain: str = ""
     seconds: float = 0.0
 
 
@@ -97,6 +99,11 @@ def build_resource(platform: Platform, device: Device) -> str:
         return f"build-{platform.name}"
     system = "macos" if device.os.startswith("macOS") else OTHER
     return f"build-{platform.name}-{system}-{slug(device.abi)}"
+
+
+def toolchain_resource(resource: str, toolchain: str) -> str:
+    """Return what hosts of one toolchain have that build: both sides of a comparison are built by the same."""
+    return f"{resource}-by-{toolchain[:16]}" if toolchain else resource
 
 
 def pack_folder(folder: Path, archive: Path) -> None:

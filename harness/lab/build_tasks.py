@@ -112,7 +112,11 @@ def _run_build(text: str, worker: Worker | None) -> str:
     known = find_answer(order.key)
     if known:
         return known
-    here = {"host": socket.gethostname(), "address": str(worker.address) if worker is not None else ""}
+    here = {
+        "host": socket.gethostname(),
+        "address": str(worker.address) if worker is not None else "",
+        "toolchain": builds_of_this_process().toolchain,
+    }
     archives = (*([order.files] if order.files is not None else []), order.recipe)
     missing = missing_files(tuple(file.sha256 for file in archives))
     if missing:

@@ -21,9 +21,17 @@ from harness.core.errors import BuildFailed, EnvironmentProblem
 from harness.core.protocols import Display, Framework, Platform, is_local
 from harness.core.submodules import SubmoduleSelection
 from harness.files.atomic import write_atomically
+from harness.files.digests import sha256_of_file
 from harness.flows.measure.runners import CommitRunner
 from harness.lab import build_tasks
-from harness.lab.build_orders import BuildAnswer, BuildOrder, build_resource, pack_folder, pack_recipe
+from harness.lab.build_orders import (
+    BuildAnswer,
+    BuildOrder,
+    build_resource,
+    pack_folder,
+    pack_recipe,
+    toolchain_resource,
+)
 from harness.lab.configuration import load_security
 from harness.lab.engine import Engine, connect
 from harness.lab.jobs import FILES, LabFile, describe_file, own_versions
@@ -42,17 +50,24 @@ class WantedBuild(NamedTuple):
         framework: Framework of the runner.
         platform: Platform of the devices.
         device: One of the devices.
+        toolchain: Toolchain of the hosts that may build it; empty for any.
     """
 
     runner: CommitRunner
     framework: Framework
     platform: Platform
     device: Device
+    toolchain: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What each host has that can build for such devices."""
+        return build_resource(self.platform, self.device)
 
     @property
     def resource(self) -> str:
-        """What a host has that can build it."""
-        return build_resource(self.platform, self.device)
+        """What a host has that may build it."""
+        return toolchain_resource(self.kind, self.toolchain)
 
     @property
     def title(self) -> str:
@@ -108,8 +123,10 @@ class LabBuilds:
                     answer = self._order(engine, wanted, Path(scratch))
         except BuildFailed:
             raise
-        except EnvironmentProblem as problem:
-            self._display.warn(f"! {title}: {problem.message}: this machine builds it")
+        except (EnvironmentProblem, OSError) as problem:
+            self._check()  # it may be the reason
+            reason = problem.message if isinstance(problem, EnvironmentProblem) else problem
+            self._display.warn(f"! {title}: {reason}: this machine builds it")
             return None
         if answer.failure:
             raise BuildFailed(answer.failure, hint=answer.hint)
@@ -129,7 +146,7 @@ class LabBuilds:
             framework=wanted.framework.name,
             platform=wanted.device.platform,
             abi="" if is_local(wanted.platform) else wanted.device.abi,
-            kind=resource,
+            kind=wanted.kind,
             recipe_digest=recipe.digest,
             submodules=str(wanted.submodules),
             recipe=describe_file(packed, packed.name),
@@ -177,7 +194,7 @@ class LabBuilds:
         for address in engine.find_processes(resource):
             with contextlib.suppress(EnvironmentProblem):  # it asks for them, if it gets the order
                 engine.send_files_to(address, files)
-        identity = uuid.uuid5(_NAMESPACE, f"{order.key} {attempt}")  # `harness lab status` cuts it off
+        identity = uuid.uuid5(_NAMESPACE, f"{order.key} {resource} {attempt}")  # `harness lab status` cuts it off
         key = f"build of {order.framework} {order.commit.short} {identity}"
         future = engine.submit_build(order.model_dump_json(), key, resource)
         alone_since: float | None = None
@@ -193,7 +210,7 @@ class LabBuilds:
         """Fetch the files that are not here, each once, and verify them; return whether all are here."""
         for file in answer.content.values():
             place = file.below(self._settings.cache_dir / FILES)
-            if place.is_file():
+            if place.is_file() and sha256_of_file(place) == file.sha256:
                 continue
             try:
                 content = engine.ask(answer.address, build_tasks.read_file, file.sha256)

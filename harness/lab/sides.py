@@ -17,7 +17,7 @@ from harness import plugins
 from harness.analysis.results import build_info
 from harness.builders.cache import BuildCache
 from harness.config.settings import Settings
-from harness.core.build import Build
+from harness.core.build import COMPILED_WITH, Build
 from harness.core.commit import PackageSource
 from harness.core.device import Device
 from harness.core.errors import BuildFailed, UsageError
@@ -162,11 +162,19 @@ class SentRunner(NamedTuple):
         side: The runner; None for the one that is installed on each host.
         source: Source of a released version; empty where it is none.
         files: Its files, by their locations on this machine.
+        toolchain: Toolchain of the host of the lab that built it; empty where none did.
     """
 
     side: SideOfPairs | None
     source: str = ""
     files: Mapping[str, LabFile] = MappingProxyType({})
+    toolchain: str = ""
+
+    @property
+    def compiled_with(self) -> str | None:
+        """Digest of the toolchain that compiled it; None where it is not known."""
+        build = None if self.side is None else self.side.build
+        return None if build is None else build.flags.get(COMPILED_WITH)
 
 
 def provide_installed(framework: str, target: Target) -> SentRunner:
@@ -228,26 +236,36 @@ class SentBuilds:
         self._display = display
         self._files = files
         self._lab = LabBuilds(settings, display, check)
-        self._sent: dict[tuple[str, str, str, str], SentRunner] = {}
+        self._sent: dict[tuple[str, ...], SentRunner] = {}
 
-    def provide(self, runner: CommitRunner, framework: str, target: Target) -> SentRunner:
+    def provide(self, runner: CommitRunner, framework: str, target: Target, *, toolchain: str = "") -> SentRunner:
         """Return the build of a commit for a framework on devices.
+
+        Args:
+            runner: The commit.
+            framework: The framework.
+            target: The devices.
+            toolchain: Toolchain of the hosts that may build it; empty for any.
 
         Raises:
             BuildFailed: It cannot be built.
             UsageError: This machine cannot build for the devices.
         """
         device = target.places[0].device
-        key = (runner.commit.id, framework, device.platform, device.abi)
+        key = (runner.commit.id, framework, device.platform, device.abi, toolchain)
         if key not in self._sent:
             platform = plugins.platform(device.platform, self._settings)
             plugin = plugins.framework(framework, self._settings)
-            answer = self._lab.build(WantedBuild(runner, plugin, platform, device))
+            answer = self._lab.build(WantedBuild(runner, plugin, platform, device, toolchain))
             if answer is not None:
                 self._sent[key] = self._forward(runner, answer)
             else:
-                self._sent[key] = self._send(runner, self._build(device, framework, runner))
+                self._sent[key] = self.provide_here(runner, framework, target)
         return self._sent[key]
+
+    def provide_here(self, runner: CommitRunner, framework: str, target: Target) -> SentRunner:
+        """Return the build of a commit that this machine makes. Raises as `provide`."""
+        return self._send(runner, self._build(target.places[0].device, framework, runner))
 
     def _forward(self, runner: CommitRunner, answer: BuildAnswer) -> SentRunner:
         """Return a build that a host of the lab made, whose files are in the cache of this machine."""
@@ -261,7 +279,7 @@ class SentBuilds:
             variables=answer.variables,
             name=runner.name,
         )
-        return SentRunner(side, files=sent)
+        return SentRunner(side, files=sent, toolchain=answer.toolchain)
 
     def _build(self, device: Device, framework: str, runner: CommitRunner) -> Build:
         try:
@@ -301,7 +319,7 @@ class BuiltSides:
         self._builds = builds
 
     def __call__(self, framework: str, target: Target) -> Sides:
-        """Return both sides for a framework on devices.
+        """Return both sides for a framework on devices, built by one toolchain.
 
         Raises:
             ControlFailed: The control cannot be built.
@@ -313,7 +331,9 @@ class BuiltSides:
             control = self._builds.provide(first, framework, target)
         except BuildFailed as error:
             raise ControlFailed(error.message, hint=error.hint) from error
-        treatment = self._builds.provide(second, framework, target)
+        treatment = self._builds.provide(second, framework, target, toolchain=control.toolchain)
+        if control.compiled_with != treatment.compiled_with:  # hosts that build came or went in between
+            control, treatment = (self._builds.provide_here(each, framework, target) for each in self._runners)
         return Sides(control.side, treatment.side, files={**control.files, **treatment.files})
 
 

@@ -98,10 +98,12 @@ class ServedBuilds(Value):
     Attributes:
         cache_dir: Cache of its host.
         settings: Settings of its host, pickled: options of plug-ins.
+        toolchain: Digest of its toolchain.
     """
 
     cache_dir: Path
     settings: Annotated[bytes, PlainSerializer(_to_text), BeforeValidator(_to_bytes)]
+    toolchain: str
 
     @property
     def host_settings(self) -> Settings:

@@ -7,19 +7,22 @@ import os
 import tarfile
 import time
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from harness.builders.recipes import find_recipe
 from harness.config.settings import Settings
+from harness.core.build import COMPILED_WITH, BuildInfo
 from harness.core.commit import Commit
 from harness.core.device import Device
 from harness.core.errors import BuildFailed
 from harness.core.outcome import Outcome
 from harness.files.digests import sha256_of_file, sha256_of_folder
 from harness.lab.build_orders import BuildOrder, pack_folder, pack_recipe, unpack
-from harness.lab.jobs import LabFile, Place, own_versions
+from harness.lab.jobs import LabFile, Place, SideOfPairs, own_versions
 from harness.lab.measuring import report_no_build
+from harness.lab.sides import BuiltSides, SentRunner
 from harness.lab.targets import Target
 from tests.running.players import benchmark
 
@@ -119,3 +122,36 @@ def test_a_build_that_failed_is_reported_with_the_end_of_its_log() -> None:
     assert (report.result.uid, report.result.outcome) == ("uid", Outcome.FAILED)
     assert report.result.reason == "generic b cannot be built"
     assert [(log.name, "no such header" in log.text) for log in report.logs] == [("build.log", True)]
+
+
+class Builder:
+    """Builder whose hosts have the toolchains that a test says, one after the other; this machine has `mine`."""
+
+    def __init__(self, *toolchains: str) -> None:
+        self.toolchains = list(toolchains)
+        self.asked: list[str] = []
+
+    def provide(self, runner: str, framework: str, target: Target, *, toolchain: str = "") -> SentRunner:
+        self.asked.append(toolchain)
+        return self._sent(runner, self.toolchains.pop(0))
+
+    def provide_here(self, runner: str, framework: str, target: Target) -> SentRunner:
+        return self._sent(runner, "mine")
+
+    def _sent(self, runner: str, toolchain: str) -> SentRunner:
+        build = BuildInfo(source="git:/here", commit=runner, flags={COMPILED_WITH: toolchain})
+        return SentRunner(SideOfPairs(build=build), toolchain=toolchain)
+
+
+@pytest.mark.parametrize(
+    ("toolchains", "expected"),
+    [(("a", "a"), "a"), (("a", "b"), "mine"), (("mine", "a"), "mine"), (("a", "mine"), "mine")],
+)
+def test_both_sides_are_built_by_one_toolchain(toolchains: tuple[str, str], expected: str) -> None:
+    builder = Builder(*toolchains)
+    sides = BuiltSides(cast("Any", ("old", "new")), cast("Any", builder))("generic", cast("Any", None))
+    assert builder.asked == ["", toolchains[0]]
+    for side, commit in ((sides.control, "old"), (sides.treatment, "new")):
+        assert side is not None
+        assert side.build is not None
+        assert (side.build.commit, side.build.flags[COMPILED_WITH]) == (commit, expected)
