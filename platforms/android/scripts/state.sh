@@ -11,7 +11,7 @@
     /proc/uptime /sys/power/suspend_stats/success \
     $cpus/cpu[0-9]*/cpufreq/scaling_cur_freq $cpus/cpufreq/policy*/related_cpus $cpus/cpufreq/policy*/stats/time_in_state
   echo '[battery]'
-  timeout 3 dumpsys battery | grep -E '^ *([A-Za-z]+ powered|present|level|scale|voltage|temperature|Charge counter):|STOPPED'
+  timeout 3 dumpsys battery | grep -E '^ *([A-Za-z]+ powered|present|health|level|scale|voltage|temperature|Charge counter):|STOPPED'
   echo '[thermal]'
   heat=$(timeout 3 dumpsys thermalservice | grep -E '[Ss]tatus|emperature|hotThrottling')
   printf '%s\n' "$heat"

@@ -82,6 +82,20 @@ def test_a_phone_that_is_reached_over_the_network_is_kept_awake_and_restored(
     stand_in.write("/services/wakefulness", "Awake")
 
 
+def test_a_phone_whose_battery_is_broken_is_refused_before_anything_is_measured(
+    lab: PhoneLab, make_platform: MakePlatform
+) -> None:
+    stand_in, platform = lab.phones[0], make_platform(lab)
+    (device,) = platform.devices()
+    stand_in.set_battery(health=6)
+    try:
+        with pytest.raises(EnvironmentProblem, match="its battery reports a failure"):
+            platform.preflight(device)
+    finally:
+        stand_in.set_battery(health=2)
+    platform.preflight(device)
+
+
 def test_sleep_is_counted(broken_lab: PhoneLab) -> None:
     stand_in = broken_lab.phones[0]
     states = StateCache(Phone(AdbServer(broken_lab.server), stand_in.serial))
