@@ -9,8 +9,9 @@ from pydantic import JsonValue
 
 from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
+from harness.testing.progress import RecordedProgress
 from harness.testing.results import ok_result
-from reporters.remote import create
+from reporters.remote import RemoteReporter, create
 from tests.core.test_device_doubt import DOUBT
 from tests.server.process import ServerProcess
 
@@ -47,3 +48,24 @@ def test_a_server_of_others_is_not_asked(tmp_path: Path) -> None:
     reporter = create(Settings(remote_reporter="http://127.0.0.1:9/elsewhere", cache_dir=tmp_path))
     assert reporter is not None
     reporter.keep_doubts([DOUBT])
+
+
+def test_a_dispatcher_tells_the_server_once_and_again_when_something_changes(
+    server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    from harness.lab.allow_list import AllowList  # noqa: PLC0415 - an extra
+    from harness.lab.dispatching import Dispatcher  # noqa: PLC0415
+    from harness.lab.request_queue import RequestQueue  # noqa: PLC0415
+
+    told, keep = list[int](), RemoteReporter.keep_doubts
+    monkeypatch.setattr(
+        RemoteReporter, "keep_doubts", lambda self, doubts: (told.append(len(doubts)), keep(self, doubts))[1]
+    )
+    queue, settings = RequestQueue(server.url, None, "dispatcher"), Settings(cache_dir=tmp_path)
+    dispatcher = Dispatcher(queue, AllowList({}), settings, RecordedProgress())
+    other = DOUBT.model_copy(update={"identity": "told by a dispatcher"})
+    for doubts in ((), (other,), (other,), (other, DOUBT)):
+        dispatcher._tell_doubts(doubts)
+    assert told == [1, 2]
+    assert other.identity in {doubt["identity"] for doubt in server.get("/api/v1/doubts").json()}
