@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -195,7 +196,7 @@ def explain_drift(check: HealthCheck, earlier: Sequence[HealthCheck], launches: 
 def read_health(file: Path) -> tuple[DeviceHealth, str]:
     """Return the health of a device, and what is wrong with its file, which is set aside then."""
     try:
-        return DeviceHealth.model_validate_json(file.read_bytes()), ""
+        return _parse(file.read_bytes()), ""
     except FileNotFoundError:
         return DeviceHealth(), ""
     except (OSError, ValidationError):
@@ -210,9 +211,15 @@ def read_health(file: Path) -> tuple[DeviceHealth, str]:
 def peek_health(file: Path) -> DeviceHealth:
     """Return the health of a device, and leave a damaged file to its host."""
     try:
-        return DeviceHealth.model_validate_json(file.read_bytes())
+        return _parse(file.read_bytes())
     except (OSError, ValidationError):
         return DeviceHealth()
+
+
+@lru_cache(maxsize=256)
+def _parse(content: bytes) -> DeviceHealth:
+    """Return the health that a file has; a host asks every second, and it changes once a day."""
+    return DeviceHealth.model_validate_json(content)
 
 
 def write_health(file: Path, health: DeviceHealth) -> None:
