@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
 
 from harness.config.settings import Settings
+from harness.core.device_doubt import DeviceDoubt
 from harness.core.errors import ReporterFailed
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import ok_result
@@ -59,9 +61,12 @@ def test_a_dispatcher_tells_the_server_once_and_again_when_something_changes(
     from harness.lab.request_queue import RequestQueue  # noqa: PLC0415
 
     told, keep = list[int](), RemoteReporter.keep_doubts
-    monkeypatch.setattr(
-        RemoteReporter, "keep_doubts", lambda self, doubts: (told.append(len(doubts)), keep(self, doubts))[1]
-    )
+
+    def count(reporter: RemoteReporter, doubts: Sequence[DeviceDoubt]) -> None:
+        told.append(len(doubts))
+        keep(reporter, doubts)
+
+    monkeypatch.setattr(RemoteReporter, "keep_doubts", count)
     queue, settings = RequestQueue(server.url, None, "dispatcher"), Settings(cache_dir=tmp_path)
     dispatcher = Dispatcher(queue, AllowList({}), settings, RecordedProgress())
     other = DOUBT.model_copy(update={"identity": "told by a dispatcher"})
