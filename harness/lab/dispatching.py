@@ -33,7 +33,7 @@ from harness.flows.measure.submodules import selected_submodules
 from harness.lab.allow_list import AllowList
 from harness.lab.comparing import LabComparison, choose_parameters, report_comparison
 from harness.lab.configuration import load_security
-from harness.lab.engine import Engine, connect
+from harness.lab.engine import Engine, LabLost, LabSilent, connect
 from harness.lab.jobs import result_uid
 from harness.lab.measuring import measure
 from harness.lab.repositories import FoundCommits
@@ -41,6 +41,7 @@ from harness.lab.request_queue import QueueSilent, RequestLost, RequestQueue, St
 from harness.lab.sides import ProvideRunner, provide_commits, provide_installed, provide_runner
 from harness.lab.status import LabDevice, read_status
 from harness.lab.submitting import JobFiles
+from harness.lab.targets import LabEmpty, NoSuchClass
 from harness.shell import Interrupted, check_stopping, pause
 from harness.store.run_requests import LabOffer, OfferedDevice, RequestState, RunRequest
 from reporters.remote import RemoteReporter
@@ -49,6 +50,8 @@ from reporters.remote import create as create_remote_reporter
 LEASE_S: Final = 60.0
 CATEGORY: Final = "on demand"
 """Category of the results."""
+_AWAY: Final = (Interrupted, LabEmpty, LabLost, LabSilent, NoSuchClass)
+"""Why a request goes back that is not to blame for it."""
 _WORDS: Final = 300
 """Characters of what a page shows of a device."""
 _OFFER_S: Final = 20.0
@@ -284,15 +287,16 @@ class Dispatcher:
         except RequestLost as problem:
             self._display.warn(f"! {title} of {request.person}: {problem.message}")
         except HarnessError as problem:
-            self._give_back(lease, "the lab was stopped" if isinstance(problem, Interrupted) else problem.message)
+            reason = "the lab was stopped" if isinstance(problem, Interrupted) else problem.message
+            self._give_back(lease, reason, is_counted=not isinstance(problem, _AWAY))
         except Exception as problem:  # noqa: BLE001 - isolation of one request: others go on
             self._give_back(lease, f"{type(problem).__name__}: {problem}")
 
-    def _give_back(self, lease: _Lease, reason: str) -> None:
-        """Put a request back into the queue, which fails it where that happens often."""
+    def _give_back(self, lease: _Lease, reason: str, *, is_counted: bool = True) -> None:
+        """Put a request back into the queue, which fails it where that happens often and is counted."""
         self._display.warn(f"! {_title_of(lease.request)} of {lease.request.person} goes back into the queue: {reason}")
         with contextlib.suppress(HarnessError):  # else its lease ends
-            self._queue.release(lease.request.id, lease.claim, reason)
+            self._queue.release(lease.request.id, lease.claim, reason, is_counted=is_counted)
 
     def _measure(self, lease: _Lease) -> None:
         """Measure what the server does not have yet, and finish the request.

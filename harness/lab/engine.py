@@ -47,6 +47,10 @@ class LabLost(EnvironmentProblem):
     """The connection to a lab that had answered was lost."""
 
 
+class LabSilent(EnvironmentProblem):
+    """A lab does not answer, or not to this client."""
+
+
 class _Unanswered(EnvironmentProblem):
     """A call in a process that brought no answer, and why."""
 
@@ -315,7 +319,7 @@ def connect(address: str, security: Security | None = None) -> Iterator[Engine]:
         security: Certificates; None for none.
 
     Raises:
-        EnvironmentProblem: It does not answer, or not to this client.
+        LabSilent: It does not answer, or not to this client.
         LabLost: It answered, and then went away.
     """
     require_packages()
@@ -328,7 +332,7 @@ def connect(address: str, security: Security | None = None) -> Iterator[Engine]:
     try:
         client = Client(place, security=security, timeout=_CONNECT_S)
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
-        raise EnvironmentProblem(
+        raise LabSilent(
             f"the lab at {place} does not answer: {error}",
             hint="start it by `harness lab serve`, and look at address and certificates",
         ) from error

@@ -123,9 +123,17 @@ class RequestQueue:
             body |= {"commit_id": commits[0], "control_id": commits[1]}
         return self._post(f"requests/{identity}/renew", body, RunRequest)
 
-    def release(self, identity: str, claim: str, reason: str) -> None:
-        """Give a request back. Raises as `renew`."""
-        self._post(f"requests/{identity}/release", {"claim": claim, "reason": reason[:4000]}, RunRequest)
+    def release(self, identity: str, claim: str, reason: str, *, is_counted: bool = True) -> None:
+        """Give a request back. Raises as `renew`.
+
+        Args:
+            identity: Of the request.
+            claim: That of this lab.
+            reason: Why.
+            is_counted: Whether this attempt counts: not where the lab was away, whatever the request is.
+        """
+        body: dict[str, JsonValue] = {"claim": claim, "reason": reason[:4000], "is_counted": is_counted}
+        self._post(f"requests/{identity}/release", body, RunRequest)
 
     def finish(self, identity: str, claim: str, results: Sequence[str], reason: str, *, failed: bool) -> None:
         """End a request, whose results the server has. Raises as `renew`."""

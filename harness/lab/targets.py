@@ -36,6 +36,14 @@ class Target:
         return self.resource in {class_resource(place.device_class), device_resource(place.device.identity)}
 
 
+class LabEmpty(EnvironmentProblem):
+    """A lab has no device now."""
+
+
+class NoSuchClass(UsageError):
+    """A lab has no device of a class now."""
+
+
 def choose_targets(places: Sequence[Place], classes: Sequence[str], devices: Sequence[str]) -> Sequence[Target]:
     """Return which devices may do the jobs: those of each class, or each named one.
 
@@ -45,11 +53,12 @@ def choose_targets(places: Sequence[Place], classes: Sequence[str], devices: Seq
         devices: Names of single devices, in place of classes; or identities of classes, as results have them.
 
     Raises:
-        UsageError: There is no such class or device, or none is named among several.
-        EnvironmentProblem: The lab has no device.
+        NoSuchClass: There is no such class.
+        UsageError: There is no such device, or none is named among several.
+        LabEmpty: The lab has no device.
     """
     if not places:
-        raise EnvironmentProblem("the lab has no device", hint="bring some: `harness lab join ADDRESS` on their host")
+        raise LabEmpty("the lab has no device", hint="bring some: `harness lab join ADDRESS` on their host")
     if devices and classes:
         raise UsageError("--devices and --device-class both say where", hint="leave one of them out")
     known = sorted({place.device_class for place in places})
@@ -64,7 +73,7 @@ def choose_targets(places: Sequence[Place], classes: Sequence[str], devices: Seq
     wanted = [slug(name) for name in classes] or known
     unknown = [name for name in wanted if name not in known]
     if unknown:
-        raise UsageError(f"the lab has no device of class {', '.join(unknown)}", hint=f"there are: {', '.join(known)}")
+        raise NoSuchClass(f"the lab has no device of class {', '.join(unknown)}", hint=f"there are: {', '.join(known)}")
     return [
         Target(name, class_resource(name), tuple(place for place in places if place.device_class == name))
         for name in dict.fromkeys(wanted)

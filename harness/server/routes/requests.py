@@ -121,10 +121,12 @@ class Release(Value):
     Attributes:
         claim: That of the lab.
         reason: Why.
+        is_counted: Whether this attempt counts: not where the lab was away.
     """
 
     claim: Key
     reason: Annotated[str, Field(max_length=4000)] = ""
+    is_counted: bool = True
 
 
 class Ending(Value):
@@ -277,7 +279,9 @@ async def release(request: Request, services: ServicesHere, request_id: Identity
         new = parse_document(Release, body)
     return await _change(
         services,
-        lambda: queue.release_request(services.database, request_id, new.claim, new.reason, services.clock()),
+        lambda: queue.release_request(
+            services.database, request_id, new.claim, new.reason, services.clock(), is_counted=new.is_counted
+        ),
     )
 
 

@@ -243,8 +243,10 @@ def renew_lease(
         return _read(_find(connection, identity), now)
 
 
-def release_request(database: Database, identity: str, claim: str, reason: str, now: float) -> RunRequest:
-    """Give a request back to the queue; after `MOST_ATTEMPTS` it has failed.
+def release_request(
+    database: Database, identity: str, claim: str, reason: str, now: float, *, is_counted: bool = True
+) -> RunRequest:
+    """Give a request back to the queue; after `MOST_ATTEMPTS` that are counted it has failed.
 
     Raises:
         NoSuchRequest: There is none.
@@ -252,6 +254,9 @@ def release_request(database: Database, identity: str, claim: str, reason: str, 
     """
     with database.write() as connection:
         row = _require_claim(connection, identity, claim)
+        if not is_counted:
+            _change(connection, identity, attempts=row.attempts - 1)
+            row = _require_claim(connection, identity, claim)
         _give_back(connection, row, reason, now)
         return _read(_find(connection, identity), now)
 

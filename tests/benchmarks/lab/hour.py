@@ -394,13 +394,14 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--hosts", type=int, default=3)
     parser.add_argument("--phones", type=int, default=3, help="of each host")
     parser.add_argument("--every", type=float, default=20.0, help="mean seconds between faults")
+    parser.add_argument("--check-every", default="24", help="hours between checks of the health of each phone")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="folder to keep the files in")
     parser.add_argument("--output", type=Path)
     given = parser.parse_args(words)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as folder:
-        flags = ("--platforms", "android", "--check-every", "0.5")
+        flags = ("--platforms", "android", "--check-every", given.check_every)
         rig = Rig(Path(folder), given.hosts, given.phones, len(PRODUCTS), join_flags=flags)
         try:
             report = run_hour(rig, given.minutes, given.every, given.seed)

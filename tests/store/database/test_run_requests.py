@@ -256,6 +256,14 @@ def test_a_lab_that_gives_a_request_back_says_why(offered: Database) -> None:
     assert claim(offered, "c2").id == asked.id
 
 
+def test_an_attempt_in_which_the_lab_was_away_is_not_counted(offered: Database) -> None:
+    asked = ask(offered, "anna", "1")
+    for number in range(2 * MOST_ATTEMPTS):
+        assert claim(offered, f"c{number}").attempts == 1
+        released = release_request(offered, asked.id, f"c{number}", "the lab has no device", NOW, is_counted=False)
+        assert (released.state, released.attempts) == (RequestState.QUEUED, 0)
+
+
 def test_persons_cancel_their_own_requests_alone(offered: Database) -> None:
     first, second = ask(offered, "anna", "1"), ask(offered, "anna", "2", now=NOW + 1)
     with pytest.raises(RequestConflict, match="somebody else"):
