@@ -128,8 +128,9 @@ def token(
     Args:
         action: What to do: make a token, which is shown once; make one useless; or list all.
         name: Name of whoever gets it: ci, lab-3, a person.
-        scope: What it may do: `read` pages and results, `write` results and alarms, `request` runs, measure them as a
-            `lab`, `admin` everything (default: read; none but `admin` includes another).
+        scope: What it may do: `read` pages and results, `write` results and alarms, `request` runs, and those of
+            `commits`, too, measure them as a `lab`, `admin` everything (default: read; none but `admin` includes
+            another).
         expires: End of its validity: an age such as `90d` or `1w`, or a date (default: none).
         json: Show the tokens as JSON.
         store_flags: Where results are.
