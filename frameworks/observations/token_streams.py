@@ -44,6 +44,8 @@ NANOSECONDS: Final = "ns"
 
 _TIMES: Final = ("token_times_ns", "token_times")
 _PREFILL: Final = ("prefill_ns", "prefill")
+_EARLIER_PREFILLS: Final = ("earlier_prefills_ns", "earlier_prefills")
+_EARLIER_FIRST_TOKENS: Final = ("earlier_first_tokens_ns", "earlier_first_tokens")
 """Names of times, in nanoseconds and in the object's own unit."""
 
 
@@ -88,6 +90,8 @@ def read_stream(document: object) -> TokenStream:
         prefill_ns=prefill[0] if prefill else None,
         token_times_ns=times,
         tokens=tuple(tokens),
+        earlier_prefills_ns=_times(document, _EARLIER_PREFILLS) or (),
+        earlier_first_tokens_ns=_times(document, _EARLIER_FIRST_TOKENS) or (),
     )
 
 
@@ -98,6 +102,8 @@ def make_stream(
     prefill_ns: float | None,
     token_times_ns: tuple[float, ...],
     tokens: tuple[int, ...],
+    earlier_prefills_ns: tuple[float, ...] = (),
+    earlier_first_tokens_ns: tuple[float, ...] = (),
 ) -> TokenStream:
     """Return one generation; the arguments are the attributes of the value.
 
@@ -111,6 +117,8 @@ def make_stream(
             prefill_ns=prefill_ns,
             token_times_ns=token_times_ns,
             tokens=tokens,
+            earlier_prefills_ns=earlier_prefills_ns,
+            earlier_first_tokens_ns=earlier_first_tokens_ns,
         )
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
@@ -130,8 +138,9 @@ def compute_figures(stream: TokenStream) -> Iterator[Figures]:
     decode = _rate(following, last - first)
     prefill = _rate(prompt, processed)
     yield from _one(GENERATION, "decode_rate", RATE, decode)
-    yield from _one(GENERATION, "time_to_first_token", NANOSECONDS, first)
-    yield from _one(GENERATION, "prefill_rate", RATE, prefill)
+    yield Figures(GENERATION, "time_to_first_token", NANOSECONDS, (*stream.earlier_first_tokens_ns, first))
+    rates = (*(_rate(prompt, earlier) for earlier in stream.earlier_prefills_ns), prefill)
+    yield from (Figures(GENERATION, "prefill_rate", RATE, (rate,)) for rate in rates if rate is not None)
     if following:
         gaps = tuple(later - earlier for earlier, later in pairwise(times))
         yield Figures(GENERATION, "token_latency", NANOSECONDS, gaps)

@@ -18,6 +18,7 @@ from frameworks.python_runner.lines import number_line
 from frameworks.python_runner.machine import memory_bytes
 from frameworks.python_runner.made_up import DEPTH_TOKENS, make_up_tokens
 from frameworks.python_runner.tensors import check_file
+from frameworks.python_runner.turns import Turn
 
 _MOST_STAMPS: Final = 1 << 20
 """Time stamps that are kept, of all generations together."""
@@ -28,8 +29,16 @@ _TOKEN_BYTES: Final = 8
 
 
 class _Stream(NamedTuple):
-    """Time stamps of one generation in ns, since its prompt was handed over."""
+    """Time stamps of one generation in ns, since its prompt was handed over.
 
+    Attributes:
+        earlier: The same prompt, processed before: when it was processed, and when its first token was there.
+        prefill_ns: When the prompt was processed.
+        times_ns: When each token was there.
+        tokens: The tokens.
+    """
+
+    earlier: Sequence[tuple[int, int]]
     prefill_ns: int
     times_ns: array.array[int]
     tokens: Sequence[int]
@@ -69,7 +78,7 @@ class Generation:
         self._timed = 0
         self._memory_after_prefill: int | None = None
         self._perplexity: float | None = None
-        self._tokens_of_a_turn = 0
+        self._turn = Turn(1)
         self._pause: Callable[[], None] = lambda: None
 
     def prepare(self) -> None:
@@ -81,6 +90,7 @@ class Generation:
         model, clock = self._model, time.monotonic_ns
         times, tokens = array.array("q", bytes(_TOKEN_BYTES * self._new)), [0] * self._new
         position = len(self._before)
+        earlier = [self._process_prompt_alone() for _ in range(self._turn.prompts)]
         cpu_begin = self._cpu_clock()
         begin = clock()
         self._process(self._prompt, position)
@@ -100,12 +110,12 @@ class Generation:
         decode_ns = times[-1] - times[0]
         self._tokens_per_s = (self._new - 1) * 1e9 / decode_ns if decode_ns else None
         if timed:
-            self._keep(_Stream(prefill_ns, times, tokens[:_MOST_PRINTED]))
+            self._keep(_Stream(earlier, prefill_ns, times, tokens[:_MOST_PRINTED]))
         return times[-1], cpu_ns
 
-    def pause_between(self, tokens: int, pause: Callable[[], None]) -> None:
+    def pause_between(self, turn: Turn, pause: Callable[[], None]) -> None:
         """Call a function between tokens, whose time does not count (see `Work`)."""
-        self._tokens_of_a_turn, self._pause = tokens, pause
+        self._turn, self._pause = turn, pause
 
     def tokens_per_s(self) -> float | None:
         """Return the rate of decoding of the last generation."""
@@ -133,6 +143,7 @@ class Generation:
                 "prompt_tokens": len(self._prompt),
                 "depth": len(self._before),
                 "prefill_ns": stream.prefill_ns,
+                **_print_earlier(stream.earlier),
                 "token_times_ns": list(stream.times_ns),
                 "tokens": list(stream.tokens),
             }
@@ -146,11 +157,22 @@ class Generation:
 
     def _pause_after(self, index: int) -> int:
         """Pause after a token that ends a turn, and return the nanoseconds of that."""
-        if not self._tokens_of_a_turn or index % self._tokens_of_a_turn:
+        if not self._turn.tokens or index % self._turn.tokens:
             return 0
         begin = time.monotonic_ns()
         self._pause()
         return time.monotonic_ns() - begin
+
+    def _process_prompt_alone(self) -> tuple[int, int]:
+        """Process the prompt until its first token, pause, and get ready to do it again. Return both times in ns."""
+        begin = time.monotonic_ns()
+        self._process(self._prompt, len(self._before))
+        prefill_ns = time.monotonic_ns() - begin
+        self._model.choose_likeliest()
+        first_token_ns = time.monotonic_ns() - begin
+        self._pause()
+        self.prepare()
+        return prefill_ns, first_token_ns
 
     def _process(self, tokens: Sequence[int], position: int) -> None:
         for begin in range(0, len(tokens), self._model.most):
@@ -179,6 +201,13 @@ class Generation:
                 self._model.execute(text[first:last], first - begin)
                 logarithms += self._model.log_probabilities(text[first + 1 : last + 1])
         return math.exp(-math.fsum(logarithms) / total)
+
+
+def _print_earlier(prompts: Sequence[tuple[int, int]]) -> dict[str, list[int]]:
+    if not prompts:
+        return {}
+    prefills, first_tokens = zip(*prompts, strict=True)
+    return {"earlier_prefills_ns": list(prefills), "earlier_first_tokens_ns": list(first_tokens)}
 
 
 def _read_tokens(flag: str, file: Path, least: int, vocabulary: int) -> Sequence[int]:

@@ -10,7 +10,7 @@ from typing import Protocol
 from frameworks.python_runner.arguments import Arguments
 from frameworks.python_runner.engine import LoadedModel
 from frameworks.python_runner.pacing import KeptSamples, PacedSample, sleep_until
-from frameworks.python_runner.turns import Turns
+from frameworks.python_runner.turns import Turn, Turns
 
 
 @dataclass(slots=True)
@@ -58,11 +58,11 @@ class Work(Protocol):
             timed: Whether they are kept.
         """
 
-    def pause_between(self, tokens: int, pause: Callable[[], None]) -> None:
+    def pause_between(self, turn: Turn, pause: Callable[[], None]) -> None:
         """Call a function between tokens, whose time does not count; nothing happens where nothing is generated.
 
         Args:
-            tokens: It is called after so many of each iteration, and after the first; 0 calls it no longer.
+            turn: After how many tokens of each iteration it is called, and how often the prompt is processed before.
             pause: The function.
         """
 
@@ -103,7 +103,7 @@ class Execution:
         cpu_end = cpu_clock()
         return end - begin, cpu_end - cpu_begin
 
-    def pause_between(self, tokens: int, pause: Callable[[], None]) -> None:
+    def pause_between(self, turn: Turn, pause: Callable[[], None]) -> None:
         """Do nothing."""
 
     def tokens_per_s(self) -> None:
@@ -138,7 +138,7 @@ def measure(
     warmed()
     if turns is not None:
         for turn in turns:
-            work.pause_between(turn.tokens, turns.pause)
+            work.pause_between(turn, turns.pause)
             for _ in range(turn.iterations):
                 measurement.add(*iterate(timed=True))
         return measurement

@@ -16,17 +16,19 @@ class Turn(NamedTuple):
     Attributes:
         iterations: Iterations to make.
         tokens: After so many tokens of a generation it pauses, and after the first; 0 where it does not.
+        prompts: Before each generation its prompt is processed so often, each time with a pause after it.
     """
 
     iterations: int
     tokens: int = 0
+    prompts: int = 0
 
 
 class Turns:
     """Turns that another process gives.
 
     Args:
-        requests: Lines `run N`, or `run N by K`, until `end` or the end of the stream.
+        requests: Lines `run N`, `run N by K` or `run N by K after R`, until `end` or the end of the stream.
         replies: Receives `ready`, `done N` and `paused`, without delay.
     """
 
@@ -69,9 +71,10 @@ class Turns:
 def _parse_turn(line: str) -> Turn:
     if not line.startswith("run "):
         raise RunnerFailure(ExitStatus.USAGE, f"on standard input: '{line}' is neither 'run N' nor 'end'")
-    iterations, by, tokens = line.removeprefix("run ").partition(" by ")
+    iterations, by, rest = line.removeprefix("run ").partition(" by ")
+    tokens, after, prompts = rest.partition(" after ")
     count = whole(1, LARGEST)
     try:
-        return Turn(count(iterations), count(tokens) if by else 0)
+        return Turn(count(iterations), count(tokens) if by else 0, count(prompts) if after else 0)
     except argparse.ArgumentTypeError as error:
         raise RunnerFailure(ExitStatus.USAGE, f"argument run: {error}") from error

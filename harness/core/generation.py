@@ -58,6 +58,9 @@ class TokenStream(Value):
         prefill_ns: When the prompt was processed, before the first token was chosen; None where that is not known.
         token_times_ns: When each new token was there, in order.
         tokens: The new tokens, or the first of them; empty where they are not known.
+        earlier_prefills_ns: The same of `prefill_ns` for the same prompt, each time that it was processed just before,
+            without other tokens after the first.
+        earlier_first_tokens_ns: When the first token was there each of these times.
     """
 
     prompt_tokens: Annotated[int, Field(ge=1)]
@@ -65,6 +68,8 @@ class TokenStream(Value):
     prefill_ns: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     token_times_ns: Annotated[tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...], Field(min_length=1)]
     tokens: tuple[int, ...] = ()
+    earlier_prefills_ns: tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...] = ()
+    earlier_first_tokens_ns: tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...] = ()
 
     @model_validator(mode="after")
     def _check_order(self) -> Self:

@@ -19,6 +19,9 @@ DECODE_RATE: Final = "LLM decode_rate"
 FIRST_TOKEN: Final = "LLM time_to_first_token"  # noqa: S105 - no password
 """Time from the prompt to the first new token: what comparisons of generations judge beside the decode rate."""
 
+PROMPT_METRICS: Final = frozenset({FIRST_TOKEN, "LLM prefill_rate"})
+"""Metrics of which each prompt gives one sample."""
+
 OUTPUTS: Final = "OUTPUTS"
 """Type of the metrics that compare a program's outputs with those of the model that it was lowered from."""
 

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from harness.core.command import Command, Completed
 from harness.core.device import DeviceState
@@ -18,13 +19,38 @@ from harness.core.protocols import Clock, Interactive, InteractiveProcess
 from harness.core.result import Outcome
 from harness.running.launch import LaunchRecord, record_launch, wait_until_ready
 
-TOKENS_OF_A_TURN = 8
+TOKENS_OF_A_TURN: Final = 4
 """Tokens that a generation makes before it pauses. What disturbs a machine lasts longer; the caches of a program hold
-the other one for the first of them (docs/decisions/0089)."""
+the other one for the first of them (docs/decisions/0103)."""
 
 SMALLEST_BATCH = 5
 """Iterations. After each batch the caches hold the other program: with batches of one iteration a MobileNetV2 was 20 %
 slower and differences shrank by a fifth, with five they did not."""
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationTurns:
+    """Turns of one generation: one for each time that its prompt is processed, the others for some tokens each.
+
+    Attributes:
+        new_tokens: Tokens of the generation.
+        prompts: How often its prompt is processed alone, before the generation.
+        tokens: Tokens of a turn, after the first token, which belongs to the prompt.
+    """
+
+    new_tokens: int
+    prompts: int = 0
+    tokens: int = TOKENS_OF_A_TURN
+
+    @property
+    def count(self) -> int:
+        """Number of turns."""
+        return self.prompts + 1 + math.ceil((self.new_tokens - 1) / self.tokens)
+
+    @property
+    def words(self) -> str:
+        """What a request says of them."""
+        return f" by {self.tokens}" + (f" after {self.prompts}" if self.prompts else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +59,13 @@ class BatchPlan:
 
     Attributes:
         batches: Iterations of each batch.
-        turns: Turns of each batch: more than one where iterations are generations, which pause between tokens.
+        turns: Turns of each iteration, where it is a generation, which pauses between tokens; None for one turn.
         least: Iterations to make in spite of the limit.
         limit_s: Seconds of each program's batches; None is no limit.
     """
 
     batches: tuple[int, ...]
-    turns: int = 1
+    turns: GenerationTurns | None = None
     least: int = 1
     limit_s: float | None = None
 
@@ -59,11 +85,6 @@ class InterleavedRun:
     ready: bool
     iterations: int
     seconds: float
-
-
-def turns_of_generation(new_tokens: int) -> int:
-    """Return the turns of a generation: its first token, then every `TOKENS_OF_A_TURN` of the rest."""
-    return 1 + math.ceil((new_tokens - 1) / TOKENS_OF_A_TURN)
 
 
 def split_into_batches(iterations: int, smallest: int = SMALLEST_BATCH) -> tuple[int, ...]:
@@ -146,9 +167,10 @@ def _run_batches(programs: Sequence[_Program], plan: BatchPlan) -> int:
     return made
 
 
-def split_into_turns(iterations: int, count: int) -> Iterator[tuple[str, str]]:
+def split_into_turns(iterations: int, generation: GenerationTurns | None) -> Iterator[tuple[str, str]]:
     """Yield request and reply of each turn of a batch."""
-    run = f"run {iterations}" if count == 1 else f"run {iterations} by {TOKENS_OF_A_TURN}"
+    count = 1 if generation is None else generation.count
+    run = f"run {iterations}" if generation is None or count == 1 else f"run {iterations}{generation.words}"
     for turn in range(count):
         yield "go on" if turn else run, "paused" if turn < count - 1 else f"done {iterations}"
 

@@ -14,10 +14,10 @@ from harness.core.result import Outcome
 from harness.running.interleaved import (
     SMALLEST_BATCH,
     BatchPlan,
+    GenerationTurns,
     InterleavedRun,
     run_interleaved,
     split_into_batches,
-    turns_of_generation,
 )
 from harness.running.launcher import Launcher, ObservedLaunch
 
@@ -48,6 +48,9 @@ class Interleaving(Protocol):
     def notes(self) -> Sequence[Note]:
         """Notes for a reader of the comparison."""
 
+    def repeat_prompts(self, times: int) -> None:
+        """Let each launch of a pair that generates process its prompt so often before, as far as it can."""
+
     def launch_alone(self, launcher: Launcher, benchmark: Benchmark) -> ObservedLaunch:
         """Launch one side alone, before all pairs."""
 
@@ -60,6 +63,9 @@ class SequentialLaunches:
 
     interleave: Final = Interleave.LAUNCH
     notes: Final = ()
+
+    def repeat_prompts(self, times: int) -> None:
+        """Do nothing: without turns the prompts of one launch would all meet another time than those of the other."""
 
     def launch_alone(self, launcher: Launcher, benchmark: Benchmark) -> ObservedLaunch:
         """Launch one side."""
@@ -79,6 +85,11 @@ class InterleavedProcesses:
     def __init__(self) -> None:
         self._sides: dict[Launcher, _Side] = {}
         self._obstacle: Note | None = None
+        self._prompts = 0
+
+    def repeat_prompts(self, times: int) -> None:
+        """Let each generation of a pair process its prompt so often before, in turns of one prompt."""
+        self._prompts = times
 
     @property
     def interleave(self) -> Interleave:
@@ -100,7 +111,7 @@ class InterleavedProcesses:
             self._obstacle = self._obstacle or (side if isinstance(side, Note) else None)
             return launcher.launch(benchmark)
         self._sides[launcher] = side
-        run, (observed,) = _launch_interleaved([side], benchmark)
+        run, (observed,) = _launch_interleaved([side], benchmark, 0)
         if run.ready or observed.launch.outcome not in {Outcome.OK, Outcome.FAILED}:
             return observed
         launcher.discard("it showed that its runner cannot be interleaved")
@@ -113,7 +124,8 @@ class InterleavedProcesses:
         if self._obstacle:
             return SequentialLaunches().launch_pair(first, second, benchmark)
         launchers = (first, second)
-        run, launches = _launch_interleaved([self._sides[launcher] for launcher in launchers], benchmark)
+        sides = [self._sides[launcher] for launcher in launchers]
+        run, launches = _launch_interleaved(sides, benchmark, self._prompts)
         if any(observed.launch.outcome is not Outcome.OK for observed in launches):
             for launcher in launchers[: len(launches)]:
                 launcher.discard("the other launch of its pair failed")
@@ -162,12 +174,13 @@ def _launches_instead(reason: str, hint: str | None = None) -> Note:
 
 
 def _launch_interleaved(
-    sides: Sequence[_Side], benchmark: Benchmark
+    sides: Sequence[_Side], benchmark: Benchmark, prompts: int
 ) -> tuple[InterleavedRun, tuple[ObservedLaunch, ...]]:
     """Launch each side once, interleaved."""
-    default, smallest, turns = _DEFAULT_ITERATIONS, SMALLEST_BATCH, 1
+    default, smallest, turns = _DEFAULT_ITERATIONS, SMALLEST_BATCH, None
     if benchmark.generation is not None:  # whose many executions outweigh that the first of them finds cold caches
-        default, smallest, turns = DEFAULT_ITERATIONS, 1, turns_of_generation(benchmark.generation.new_tokens)
+        default, smallest = DEFAULT_ITERATIONS, 1
+        turns = GenerationTurns(benchmark.generation.new_tokens, prompts)
     wanted = benchmark.iterations if benchmark.iterations > 0 else default
     plan = BatchPlan(split_into_batches(wanted, smallest), turns, benchmark.min_iterations, benchmark.time_limit_s)
     prepared = [side.launcher.prepare(benchmark) for side in sides]

@@ -16,7 +16,7 @@ from typing import Final, Protocol, TypeVar
 from harness.core.benchmark import Benchmark
 from harness.core.comparison import OperatorMedians, Pair
 from harness.core.errors import BenchmarkFailed, DeviceLost
-from harness.core.metric import Observation, is_counted
+from harness.core.metric import PROMPT_METRICS, Observation, is_counted
 from harness.core.note import Note
 from harness.core.result import DISCARDED_FOR_HEAT, Launch, Outcome
 from harness.running.comparability import DiscardedPairs, layout_notes, unequal_samples, unused_samples
@@ -28,7 +28,7 @@ from harness.running.launcher import Launcher, ObservedLaunch
 from harness.running.metered import TOO_SHORT, lengthen
 from harness.running.padding import padding_length
 from harness.running.retry import RetryPolicy
-from harness.running.tuning import shorten_first_launch, tune
+from harness.running.tuning import prompts_before, shorten_first_launch, tune
 
 _FEWEST_FAILURES: Final = 3
 _FAILING_SHARE: Final = 0.2
@@ -196,6 +196,8 @@ class PairedLaunches:
                 tuned = tune(launch, observations, observation, launcher.job.benchmark)
         self._metric, *further = (self._choose_figures(metric, reported) for metric in (self._metric, *self._further))
         self._further = tuple(further)
+        if any(metric.name in PROMPT_METRICS for metric in (self._metric, *self._further)):
+            self._interleaving.repeat_prompts(min(prompts_before(each, self._benchmark) for each in reported))
         if not self._benchmark.is_about_energy:
             self._benchmark = tuned
 

@@ -28,6 +28,12 @@ _FIRST_GENERATIONS: Final = 2
 _LATE_FIRST_TOKEN: Final = 1.25
 """Time to the first token of a program's first generation, relative to later ones, from which on it warms up."""
 
+_SHARE_OF_PROMPTS: Final = 0.5
+"""Time of further prompts in a launch of a pair, relative to that of the tokens after the first."""
+
+_MOST_PROMPTS: Final = 3
+"""Further prompts of a launch: what differs between launches is not averaged out by more of them."""
+
 _GENERATION_TIME: Final = f"{GENERATION} generation_time"
 _PREFILL_RATE: Final = f"{GENERATION} prefill_rate"
 
@@ -98,6 +104,23 @@ def tune(launch: Launch, observations: Sequence[Observation], compared: Observat
             "warmup": 1 if latency_s > _SLOW_S else warmup,
         }
     )
+
+
+def prompts_before(observations: Sequence[Observation], benchmark: Benchmark) -> int:
+    """Return how often each launch of a pair processes its prompt before it generates.
+
+    One prompt is one sample of the time to the first token, while a generation has one of each token.
+
+    Args:
+        observations: What a first launch reported.
+        benchmark: The benchmark. Where operators are timed, those of further prompts would be among them: none.
+    """
+    first_token, generation = _find(observations, FIRST_TOKEN), _find(observations, _GENERATION_TIME)
+    if benchmark.operators or first_token is None or generation is None or first_token.unit != generation.unit:
+        return 0
+    prompt, whole = median(first_token.samples), median(generation.samples)
+    filling = (convert(_filling_s(observations, benchmark), "s", first_token.unit) or 0.0) + prompt
+    return min(_MOST_PROMPTS, int(_SHARE_OF_PROMPTS * (whole - prompt) / filling)) if filling > 0 else 0
 
 
 def _generations_to_warm_up(observations: Sequence[Observation]) -> int:

@@ -53,6 +53,15 @@ def test_every_definition_follows_from_the_stamps() -> None:
     }
 
 
+def test_earlier_prompts_are_samples_of_our_own_definitions_alone() -> None:
+    changes = {"earlier_prefills_ns": [10e6, 40e6], "earlier_first_tokens_ns": [12e6, 50e6]}
+    figures = {name: observation.samples for name, observation in observed(line(**changes)).items()}
+    assert figures.pop("LLM time_to_first_token") == (12e6, 50e6, 25e6)
+    assert figures.pop("LLM prefill_rate") == (100 / 0.010, 100 / 0.040, 100 / 0.020)
+    without = {name: observation.samples for name, observation in observed(line()).items()}
+    assert figures == {name: without[name] for name in figures}
+
+
 def test_times_may_have_another_unit() -> None:
     text = 'PyTorchObserver {"generation": {"prompt_tokens": 4, "unit": "ms", "prefill": 2, "token_times": [2.5, 3.5]}}'
     observations = observed(text)

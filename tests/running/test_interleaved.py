@@ -12,10 +12,10 @@ from harness.core.result import Outcome
 from harness.running.interleaved import (
     SMALLEST_BATCH,
     BatchPlan,
+    GenerationTurns,
     InterleavedRun,
     run_interleaved,
     split_into_batches,
-    turns_of_generation,
 )
 from tests.processes import is_running
 from tests.running.players import InterleavablePlayers, benchmark, player, read_journal
@@ -70,19 +70,27 @@ def test_both_programs_run_at_once_with_batches_in_the_order_of_their_starts(
     assert (interleaved_run.ready, interleaved_run.iterations) == (True, 11)
 
 
-def test_generations_alternate_turn_by_turn(session: Interactive, journal: Path) -> None:
-    interleaved_run = run_players(session, journal, "good", "good", plan=BatchPlan((1, 1), turns=3))
+@pytest.mark.parametrize(
+    ("turns", "request_"), [(GenerationTurns(4, 0, 2), "run 1 by 2"), (GenerationTurns(2, 1, 2), "run 1 by 2 after 1")]
+)
+def test_generations_alternate_turn_by_turn(
+    session: Interactive, journal: Path, turns: GenerationTurns, request_: str
+) -> None:
+    assert turns.count == 3
+    interleaved_run = run_players(session, journal, "good", "good", plan=BatchPlan((1, 1), turns=turns))
     (_, first, _), (_, second, _) = read_journal(journal)[:2]
-    batch = [(first, "pauses"), (second, "pauses")] * 2
-    done = [(first, "run 1 by 8"), (second, "run 1 by 8")]
+    turn = [(first, "pauses"), (second, "pauses")]
+    done = [(first, request_), (second, request_)]
     words = [(process, words) for _, process, words in read_journal(journal)][2:-2]
-    assert words == [*batch, *done, *batch, *done]
+    assert words == [*turn, *turn, *done, *turn, *turn, *done]
     assert (interleaved_run.ready, interleaved_run.iterations) == (True, 2)
 
 
-@pytest.mark.parametrize(("new_tokens", "turns"), [(1, 1), (2, 2), (9, 2), (10, 3), (64, 9)])
-def test_a_generation_has_a_turn_for_its_first_token_and_for_every_eight(new_tokens: int, turns: int) -> None:
-    assert turns_of_generation(new_tokens) == turns
+@pytest.mark.parametrize(("new_tokens", "prompts", "turns"), [(1, 0, 1), (2, 0, 2), (9, 0, 3), (10, 3, 7), (1, 2, 3)])
+def test_a_generation_has_a_turn_for_each_prompt_and_for_every_few_tokens(
+    new_tokens: int, prompts: int, turns: int
+) -> None:
+    assert GenerationTurns(new_tokens, prompts, 4).count == turns
 
 
 def test_each_program_is_recorded_as_a_complete_launch(session: Interactive, journal: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Final, Protocol, cast
 
 from frameworks.executorch.python.extension import Runtime, load_operators
 from frameworks.python_runner.failure import ExitStatus, RunnerFailure
+from frameworks.python_runner.turns import Turn
 
 _REMEDY: Final = "ExecuTorch 1.0 and later have it; `--runner native` and `--runner python` need none"
 
@@ -123,7 +124,7 @@ class TextGeneration:
             self.streams.append(times)
         return wall_ns, cpu_ns
 
-    def pause_between(self, tokens: int, pause: Callable[[], None]) -> None:
+    def pause_between(self, turn: Turn, pause: Callable[[], None]) -> None:
         """Do nothing: this runner takes no turns."""
 
     def tokens_per_s(self) -> float | None:

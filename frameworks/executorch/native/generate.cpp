@@ -116,6 +116,12 @@ void Generation::prepare() {
 Sample Generation::iterate(bool timed) {
   const auto prompt_tokens = static_cast<int64_t>(prompt_.size());
   int64_t position = arguments_.depth;
+  last_.earlier.clear();
+  for (int64_t i = 0; i < turn_.prompts; ++i) {
+    last_.earlier.push_back(process_prompt());
+    pause_();
+    prepare();
+  }
   if (operators_ != nullptr) {
     operators_->begin_iteration();
   }
@@ -135,7 +141,7 @@ Sample Generation::iterate(bool timed) {
     if (i + 1 == last_.tokens.size()) {
       break;
     }
-    if (tokens_of_a_turn_ > 0 && static_cast<int64_t>(i) % tokens_of_a_turn_ == 0) {
+    if (turn_.tokens > 0 && static_cast<int64_t>(i) % turn_.tokens == 0) {
       pause_();
       paused_ns += now_ns(CLOCK_MONOTONIC) - now;
     }
@@ -159,8 +165,16 @@ void Generation::process(const int64_t* tokens, int64_t count, int64_t position,
   }
 }
 
-void Generation::pause_between(int64_t tokens, std::function<void()> pause) {
-  tokens_of_a_turn_ = tokens;
+Prompt Generation::process_prompt() {
+  const int64_t begin = now_ns(CLOCK_MONOTONIC);
+  model_.process(prompt_.data(), static_cast<int64_t>(prompt_.size()), arguments_.depth);
+  const int64_t processed = now_ns(CLOCK_MONOTONIC);
+  model_.likeliest();
+  return {processed - begin, now_ns(CLOCK_MONOTONIC) - begin};
+}
+
+void Generation::pause_between(const Turn& turn, std::function<void()> pause) {
+  turn_ = turn;
   pause_ = std::move(pause);
 }
 
@@ -179,7 +193,7 @@ void Generation::keep() {
       return;
     }
   }
-  TokenStream stream{last_.prefill_ns, last_.times_ns, {}};
+  TokenStream stream{last_.earlier, last_.prefill_ns, last_.times_ns, {}};
   const auto end = last_.tokens.begin() + std::min<std::ptrdiff_t>(last_.tokens.size(), kMostPrinted);
   stream.tokens.assign(last_.tokens.begin(), end);
   streams_.push_back(std::move(stream));
@@ -238,6 +252,16 @@ void Generation::print() const {
         prompt_.size(),
         static_cast<long long>(arguments_.depth),
         static_cast<long long>(stream.prefill_ns));
+    if (!stream.earlier.empty()) {
+      std::vector<int64_t> prefills;
+      std::vector<int64_t> first_tokens;
+      for (const Prompt& prompt : stream.earlier) {
+        prefills.push_back(prompt.prefill_ns);
+        first_tokens.push_back(prompt.first_token_ns);
+      }
+      print_list("earlier_prefills_ns", prefills, prefills.size());
+      print_list("earlier_first_tokens_ns", first_tokens, first_tokens.size());
+    }
     print_list("token_times_ns", stream.times_ns, stream.times_ns.size());
     print_list("tokens", stream.tokens, stream.tokens.size());
     std::fputs("}}\n", stdout);

@@ -16,8 +16,15 @@
 
 namespace runner {
 
+// Time stamps of a prompt, since it was handed over.
+struct Prompt {
+  int64_t prefill_ns;
+  int64_t first_token_ns;
+};
+
 // Time stamps of one generation, since its prompt was handed over.
 struct TokenStream {
+  std::vector<Prompt> earlier; // the same prompt, processed before
   int64_t prefill_ns = 0;
   std::vector<int64_t> times_ns;
   std::vector<int64_t> tokens;
@@ -34,7 +41,7 @@ class Generation final : public Work {
   // Fills the context up to the depth.
   void prepare() override;
   Sample iterate(bool timed) override;
-  void pause_between(int64_t tokens, std::function<void()> pause) override;
+  void pause_between(const Turn& turn, std::function<void()> pause) override;
   double tokens_per_s() const override;
 
   // Computes the perplexity of the text, if one is wanted, and writes the tokens of the last generation to
@@ -46,6 +53,7 @@ class Generation final : public Work {
 
  private:
   void process(const int64_t* tokens, int64_t count, int64_t position, const std::string& phase);
+  Prompt process_prompt();
   void keep();
   double compute_perplexity(const std::vector<int64_t>& text);
 
@@ -56,7 +64,7 @@ class Generation final : public Work {
   std::vector<int64_t> context_tokens_;
   std::vector<int64_t> prompt_;
   std::vector<int64_t> text_;
-  int64_t tokens_of_a_turn_ = 0;
+  Turn turn_{};
   std::function<void()> pause_;
   TokenStream last_;
   std::vector<TokenStream> streams_; // every stride_-th timed one

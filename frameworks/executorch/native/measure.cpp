@@ -6,7 +6,6 @@
 
 #include "machine.h"
 #include "runtime_log.h"
-#include "turns.h"
 
 namespace runner {
 namespace {
@@ -129,7 +128,7 @@ void iterate_paced(Loop& loop, const Arguments& arguments, const Deadline& over,
 void iterate_in_turns(Loop& loop, Work& work) {
   Turns turns;
   while (const auto turn = turns.next()) {
-    work.pause_between(turn->tokens, [&turns] { turns.pause(); });
+    work.pause_between(*turn, [&turns] { turns.pause(); });
     for (int64_t done = 0; done < turn->iterations; ++done) {
       loop.iterate();
     }

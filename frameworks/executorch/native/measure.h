@@ -13,6 +13,7 @@
 #include "operators.h"
 #include "pacing.h"
 #include "program.h"
+#include "turns.h"
 
 namespace runner {
 
@@ -42,8 +43,9 @@ class Work {
   virtual Sample iterate(bool timed) = 0;
 
   // Calls a function between tokens, whose time does not count: after the first one of an iteration, and after every
-  // so many; 0 calls it no longer. Nothing happens where nothing is generated.
-  virtual void pause_between(int64_t, std::function<void()>) {}
+  // so many (`turn.tokens`); 0 calls it no longer. So often as `turn.prompts` says an iteration processes its prompt
+  // beforehand, and calls it after each. Nothing happens where nothing is generated.
+  virtual void pause_between(const Turn& /*turn*/, std::function<void()> /*pause*/) {}
 
   // Tokens per second of the last iteration; 0 where nothing is generated.
   virtual double tokens_per_s() const {

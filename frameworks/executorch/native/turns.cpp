@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <iostream>
 #include <string>
+#include <utility>
 
 #include "arguments.h"
 #include "failure.h"
@@ -14,6 +15,15 @@ void say(const std::string& words) {
   if (std::printf("%s\n", words.c_str()) < 0 || std::fflush(stdout) != 0) {
     throw Failure(ExitStatus::kNotExecuted, "cannot write to standard output");
   }
+}
+
+// Returns the text before a word, and that behind it where the word occurs.
+std::pair<std::string, std::optional<std::string>> split(const std::string& text, const std::string& word) {
+  const size_t place = text.find(word);
+  if (place == std::string::npos) {
+    return {text, std::nullopt};
+  }
+  return {text.substr(0, place), text.substr(place + word.size())};
 }
 
 } // namespace
@@ -29,11 +39,13 @@ std::optional<Turn> Turns::next() {
     throw Failure(ExitStatus::kUsage, "on standard input: '" + line + "' is neither 'run N' nor 'end'");
   }
   const std::string numbers = line.substr(run.size());
-  const std::string by = " by ";
-  const size_t middle = numbers.find(by);
-  const int64_t iterations = whole("run", numbers.substr(0, middle), 1, kLargest);
-  const bool pauses = middle != std::string::npos;
-  before_ = Turn{iterations, pauses ? whole("run", numbers.substr(middle + by.size()), 1, kLargest) : 0};
+  const auto [iterations, rest] = split(numbers, " by ");
+  const auto [tokens, prompts] = split(rest.value_or(""), " after ");
+  before_ = Turn{
+      whole("run", iterations, 1, kLargest),
+      rest ? whole("run", tokens, 1, kLargest) : 0,
+      prompts ? whole("run", *prompts, 1, kLargest) : 0,
+  };
   return before_;
 }
 

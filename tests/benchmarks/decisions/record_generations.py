@@ -28,7 +28,7 @@ from harness import shell
 from harness.core.command import Command, Completed
 from harness.core.generation import TokenStream
 from harness.running.huge_pages import HUGE_PAGES, VARIABLE
-from harness.running.interleaved import split_into_turns, turns_of_generation
+from harness.running.interleaved import GenerationTurns, split_into_turns
 from tests.benchmarks.decisions.recorded_generations import GeneratingLaunch, GenerationTrace
 from tests.benchmarks.decisions.slowed_runner import compile_slowed_runner
 
@@ -53,7 +53,7 @@ def launch(start: Command) -> GeneratingLaunch:
     return recorded(completed, time.monotonic() - begin)
 
 
-def launch_in_turns(start: Command) -> tuple[GeneratingLaunch, ...]:
+def launch_in_turns(start: Command, turns: GenerationTurns) -> tuple[GeneratingLaunch, ...]:
     """Start the runner twice, and let both generate once, in turns."""
     begin = time.monotonic()
     with contextlib.ExitStack() as stack:
@@ -61,7 +61,7 @@ def launch_in_turns(start: Command) -> tuple[GeneratingLaunch, ...]:
         for _ in range(2):
             programs.append(stack.enter_context(shell.start(interleaved_command(start))))
             assert programs[-1].wait_for_line("ready")
-        for request, reply in split_into_turns(1, turns_of_generation(NEW_TOKENS)):
+        for request, reply in split_into_turns(1, turns):
             for program in programs:
                 program.write_line(request)
                 assert program.wait_for_line(reply)
@@ -72,7 +72,9 @@ def launch_in_turns(start: Command) -> tuple[GeneratingLaunch, ...]:
 
 def recorded(completed: Completed, seconds: float) -> GeneratingLaunch:
     """Return what is kept of a launch."""
-    return GeneratingLaunch(round(seconds, 4), tuple(map(steps_us, streams(completed.stdout))))
+    generations = list(streams(completed.stdout))
+    earlier = tuple(round(stamp / 1000) for each in generations for stamp in each.earlier_first_tokens_ns)
+    return GeneratingLaunch(round(seconds, 4), tuple(map(steps_us, generations)), earlier)
 
 
 def streams(stdout: str) -> Iterator[TokenStream]:
@@ -110,6 +112,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument(
         "--turns", action="store_true", help="alternate with pairs of live programs, in turns of tokens"
     )
+    parser.add_argument("--prompts", type=int, default=3, help="further prompts of the programs that take turns")
     parser.add_argument("--load", type=int, default=0, help="programs that keep the machine busy")
     parser.add_argument("--beside", default="", help="what else the machine does")
     given = parser.parse_args(arguments)
@@ -121,7 +124,7 @@ def main(arguments: list[str]) -> None:
         while time.monotonic() < end:
             launches += [launch(start) for _ in range(2)]
             if given.turns:
-                in_turns += launch_in_turns(start)
+                in_turns += launch_in_turns(start, GenerationTurns(NEW_TOKENS, given.prompts))
         after = os.getloadavg()[0]
     trace = GenerationTrace(
         made_by="tests.benchmarks.decisions.record_generations",

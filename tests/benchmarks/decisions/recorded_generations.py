@@ -20,10 +20,12 @@ class GeneratingLaunch(NamedTuple):
         seconds: From start to end.
         generations: Of each generation, in us: until the prompt was processed, from there to the first token, and from
             each token to the next.
+        earlier_first_tokens: Of each time that the prompt was processed before, in us: until its first token.
     """
 
     seconds: float
     generations: tuple[tuple[int, ...], ...]
+    earlier_first_tokens: tuple[int, ...] = ()
 
 
 class GenerationTrace(Value):

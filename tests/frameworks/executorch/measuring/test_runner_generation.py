@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from frameworks.observations.token_streams import read_stream
 from harness import shell
 from harness.core.build import Build
 from harness.core.command import Command, Completed
@@ -130,6 +131,27 @@ def test_a_generation_pauses_between_tokens_on_request_and_its_stamps_do_not(
     first, second = (TokenStream.model_validate(json.loads(line)["generation"]) for line in lines)
     assert [list(first.tokens), list(second.tokens)] == [expected["made_up"]] * 2, "alone it goes on to the end"
     assert first.token_times_ns[-1] < pauses * 1e9
+
+
+def test_further_prompts_are_stamped_each_in_a_turn_of_its_own(
+    runner: Path, language_models: Path, expected: Mapping[str, Any]
+) -> None:
+    words = (str(runner), "--model", str(language_models / "single.pte"), "--generate", "12", "--prompt-tokens", "9")
+    with shell.start(Command((*words, "--warmup", "0", "--turns"), timeout_s=60)) as live:
+        assert live.wait_for_line("ready")
+        live.write_line("run 1 by 11 after 2")
+        for _ in range(2 + 1):  # the further prompts, and the first token
+            assert live.wait_for_line("paused")
+            live.write_line("go on")
+        assert live.wait_for_line("done 1")
+        completed = live.finish()
+    assert completed.ok, completed.describe()
+    (line,) = (line.removeprefix("PyTorchObserver ") for line in completed.stdout.splitlines() if "generation" in line)
+    stream = read_stream(json.loads(line)["generation"])
+    assert list(stream.tokens) == expected["made_up"], "as without them"
+    assert len(stream.earlier_prefills_ns) == len(stream.earlier_first_tokens_ns) == 2
+    pairs = zip(stream.earlier_prefills_ns, stream.earlier_first_tokens_ns, strict=True)
+    assert all(0 < prefill < first_token for prefill, first_token in pairs)
 
 
 @pytest.mark.parametrize("line", ["run 1", "end"])

@@ -33,6 +33,8 @@ BAD = {
     "run 5x": "argument run: '5x' is not a whole number from 1 to 1000000000",
     "run 1 by 0": "argument run: '0' is not a whole number from 1 to 1000000000",
     "run 1 by": "argument run: '1 by' is not a whole number from 1 to 1000000000",
+    "run 1 by 8 after 0": "argument run: '0' is not a whole number from 1 to 1000000000",
+    "run 1 after 2": "argument run: '1 after 2' is not a whole number from 1 to 1000000000",
     "run by 8": "argument run: 'by 8' is not a whole number from 1 to 1000000000",
     "run 99999999999999999999": "argument run: '99999999999999999999' is not a whole number from 1 to 1000000000",
 }
@@ -148,6 +150,10 @@ def test_a_pause_ends_when_it_is_told_to() -> None:
     turns.pause()
     assert list(batches) == []
     assert output.getvalue() == "ready\npaused\ndone 1\npaused\ndone 2\n", "alone there are no more pauses"
+
+
+def test_a_turn_may_begin_with_further_prompts() -> None:
+    assert next(iter(Turns(io.StringIO("run 1 by 8 after 3\n"), io.StringIO()))) == Turn(1, 8, 3)
 
 
 def test_nothing_else_ends_a_pause() -> None:
