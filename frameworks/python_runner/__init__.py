@@ -29,7 +29,9 @@ execution, if any was requested. Timed iterations end when it is over and `--min
 With `--turns` it is interleaved with another process. After warm-up it prints `ready`; for each line `run N` of
 standard input it makes N timed iterations and prints `done N`; at `end`, or at the end of standard input, everything
 above is printed. In between it does nothing at all. For `run N by K` it also prints `paused` after the first token of a
-generation and after every K further ones, and waits for the line `go on`; stamps of tokens do not count that time.
+generation and after every K further ones, and waits for the line `go on`; stamps of tokens do not count that time. For
+`run N by K after R` it processes the prompt R times before each generation, each time until its first token, and pauses
+after each; the line of the generation then has `earlier_prefills_ns` and `earlier_first_tokens_ns`, their stamps.
 `--iter` and `--min-iter` are ignored, and the time limit covers only the warm-up: the other process decides when to
 stop.
 

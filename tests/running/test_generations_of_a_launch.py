@@ -27,7 +27,7 @@ from harness.running.huge_pages import VARIABLE, note_huge_pages, request_huge_p
 from harness.running.interleaving import SequentialLaunches
 from harness.running.launcher import Launcher
 from harness.running.pairs import PairedLaunches
-from harness.running.tuning import shorten_first_launch, tune
+from harness.running.tuning import prompts_before, shorten_first_launch, tune
 from tests.running.players import Players, benchmark, player
 
 EVERY_SECOND = Arrival(pattern=Pattern.PERIODIC, interval_s=1)
@@ -95,6 +95,27 @@ def test_filling_the_context_is_no_cost_of_a_launch() -> None:
 
 def test_pauses_between_generations_are_no_cost_of_a_launch() -> None:
     assert tuned(2.1, SLOW, SLOW, arrival=EVERY_SECOND) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("times_ms", "depth", "operators", "prompts"),
+    [
+        pytest.param((100.0, 500.0, 901.0), 0, False, 3, id="a short prompt"),
+        pytest.param((190.0, 500.0, 901.0), 0, False, 1, id="a longer one"),
+        pytest.param((500.0, 700.0, 901.0), 0, False, 0, id="a long one is the better part already"),
+        pytest.param((100.0, 500.0, 901.0), 1000, False, 0, id="the context is filled before each"),
+        pytest.param((100.0, 500.0, 901.0), 0, True, 0, id="their operators would be counted"),
+        pytest.param((100.0, 101.0), 0, False, 0, id="hardly anything follows"),
+    ],
+)
+def test_a_prompt_is_processed_again_where_that_costs_less_than_half_of_the_tokens(
+    times_ms: tuple[float, ...], *, depth: int, operators: bool, prompts: int
+) -> None:
+    request = GenerationRequest(prompt_tokens=100, new_tokens=3, depth=depth)
+    given = benchmark(generation=request, operators=operators)
+    observations = observed(times_ms)
+    assert prompts_before(observations, given) == prompts
+    assert prompts_before([each for each in observations if each.metric != "time_to_first_token"], given) == 0
 
 
 def test_a_first_launch_generates_twice() -> None:

@@ -12,6 +12,7 @@ from harness.core.benchmark import Benchmark, OutputFile
 from harness.core.comparison import Interleave
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed
+from harness.core.generation import GenerationRequest
 from harness.core.measurement import Job
 from harness.core.protocols import Framework, Session
 from harness.core.result import Outcome
@@ -70,6 +71,20 @@ class Launchers:
             ]
             for launcher in (self.control, self.treatment)
         ]
+
+
+def test_launches_of_a_pair_process_their_prompts_before_in_turns(
+    session: Session, journal: Path, tmp_path: Path
+) -> None:
+    test = benchmark(generation=GenerationRequest(new_tokens=1), iterations=1)
+    launchers = Launchers(tmp_path, session, InterleavablePlayers(journal), "good", "good", test=test)
+    launchers.pairs.begin()
+    interleaving = launchers.pairs.interleaving
+    interleaving.repeat_prompts(2)
+    pair = interleaving.launch_pair(launchers.control, launchers.treatment, test)
+    assert [observed.launch.outcome for observed in pair.launches] == [Outcome.OK] * 2
+    words = [words for _, _, words in read_journal(journal) if words not in {"starts", "ends"}]
+    assert words == ["run 1", "run 1", *["pauses"] * 4, *["run 1 by 4 after 2"] * 2]
 
 
 def test_random_assignment_decides_which_side_starts_first_and_has_the_first_batch(

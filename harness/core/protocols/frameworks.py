@@ -77,6 +77,8 @@ class Interleavable(Protocol):
 
     Of a test that generates the line is `run N by K`: after the first token of each generation and after every K
     further ones, as long as others follow, it says `paused` and waits for a line `go on`. That time is in no stamp.
+    `run N by K after R` asks for the prompt R times before each generation, each time until its first token and with a
+    pause after it, and for the stamps of these too.
     """
 
     def interleaved_command(self, command: Command) -> Command:
