@@ -285,7 +285,7 @@ def test_generations_are_compared_for_the_price_of_llama_bench(recording: str, *
 
 @pytest.mark.parametrize("recording", MISSED_IN_SHORT_TURNS)
 def test_short_turns_leave_little_of_what_disturbs_tokens(recording: str) -> None:
-    """A bound: both sides are tokens of the same programs, so that nothing but time and turns tells them apart."""
+    """Both sides are tokens of the same programs, so that nothing but time and turns tells them apart."""
     trace = recorded_generations(recording)
     price_s = llama_bench_s(trace)
     print(f"\n{recording}: decode rate, +2 % found in {price_s:.0f} s, of which further prompts take a part")
@@ -308,7 +308,7 @@ def test_short_turns_leave_little_of_what_disturbs_tokens(recording: str) -> Non
 
 
 def test_further_prompts_find_more_in_the_same_time() -> None:
-    """A bound: prompts of both sides that followed each other, of several pairs of live programs, as if of one pair."""
+    """Prompts of both sides that followed each other, of several pairs of live programs, as if of one pair."""
     trace = recorded_generations("resting")
     price_s = llama_bench_s(trace)
     print(f"\n+2 % of the time to the first token found in {price_s:.0f} s, resting, in turns")
