@@ -28,7 +28,7 @@ _FIRST_GENERATIONS: Final = 2
 _LATE_FIRST_TOKEN: Final = 1.25
 """Time to the first token of a program's first generation, relative to later ones, from which on it warms up."""
 
-_SHARE_OF_PROMPTS: Final = 0.5
+_SHARE_OF_PROMPTS: Final = 0.75
 """Time of further prompts in a launch of a pair, relative to that of the tokens after the first."""
 
 _MOST_PROMPTS: Final = 3
