@@ -207,11 +207,11 @@ def _dispatch(
         raise UsageError(f"--lease {lease_s:g}: must be at least {_LEAST_LEASE_S:g} and at most {_LONGEST_LEASE_S:g}")
     from harness.config.remote_target import find_token
     from harness.config.settings import default_config_dir
-    from harness.lab.allow_list import load_allow_list
     from harness.lab.configuration import load_security, require_packages
-    from harness.lab.dispatching import LEASE_S, Dispatcher
-    from harness.lab.repositories import load_repositories
-    from harness.lab.request_queue import RequestQueue
+    from harness.lab.on_demand.allow_list import load_allow_list
+    from harness.lab.on_demand.dispatching import LEASE_S, Dispatcher
+    from harness.lab.on_demand.repositories import load_repositories
+    from harness.lab.on_demand.request_queue import RequestQueue
 
     require_packages()
     load_security(certificates)

@@ -20,20 +20,13 @@ comparing       `harness compare --lab`: batches of pairs of a class of devices
 sides           control and treatment, by names and contents that mean the same on every host
 commits         comparisons of commits for `harness watch --lab` and `harness bisect --lab`
 platform        classes of devices as flows know devices
-build_orders    what to build, and what came of it
-building        client of hosts that build
-build_host      process of such a host
-build_tasks     functions that run in it
-progress        progress of builds, which nobody sees
+builds          builds of commits by hosts, each once for everybody
 pooling         one comparison of these batches, while it goes on
 merging         one report of the reports of batches
 batch_files     batches of an interrupted comparison
 pairs           a batch, in the process of a device
 sharing         what is measured on a host itself runs alone there
-request_queue   client of the queue of runs on demand, which a server keeps
-allow_list      specifications that persons may ask for
-repositories    repositories of whose commits persons may ask for runs
-dispatching     `harness lab dispatch`
+on_demand       what persons ask for at a server of results: `harness lab dispatch`
 status          `harness lab status`
 maintenance     `harness lab withdraw`, `return` and `check`
 

@@ -148,7 +148,7 @@ class Engine:
 
     def submit_build(self, order: str, key: str, resource: str) -> Future:
         """Submit an order to a process that builds. Whoever submits the same key meanwhile gets the same answer."""
-        from harness.lab.build_tasks import run_build  # noqa: PLC0415 - most commands build nothing
+        from harness.lab.builds.tasks import run_build  # noqa: PLC0415 - most commands build nothing
 
         return self._client.submit(run_build, order, key=key, resources={resource: 1}, pure=False)
 

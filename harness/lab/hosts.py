@@ -16,7 +16,7 @@ from harness import plugins
 from harness.config.settings import Settings
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem, ExitCode, HarnessError
-from harness.lab.build_host import build_environment, build_resources, process_name
+from harness.lab.builds.host import build_environment, build_resources, process_name
 from harness.lab.configuration import (
     DASK_CONFIG,
     configure,

@@ -36,8 +36,8 @@ from harness.flows.measure.runners import (
     with_options,
 )
 from harness.flows.measure.submodules import selected_submodules
-from harness.lab.build_orders import BuildAnswer
-from harness.lab.building import LabBuilds, WantedBuild
+from harness.lab.builds.client import LabBuilds, WantedBuild
+from harness.lab.builds.orders import BuildAnswer
 from harness.lab.jobs import FILES, LabFile, SideOfPairs
 from harness.lab.submitting import JobFiles
 from harness.lab.targets import Target

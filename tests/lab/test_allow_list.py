@@ -9,7 +9,7 @@ import pytest
 
 from harness.config.settings import Settings
 from harness.core.errors import UsageError
-from harness.lab.allow_list import AllowList, load_allow_list
+from harness.lab.on_demand.allow_list import AllowList, load_allow_list
 from harness.store.run_requests import RequestState, RunRequest
 from tests.cli.project import Project, generic, observe, one_test
 

@@ -19,7 +19,7 @@ from harness.core.device import Device
 from harness.core.errors import BuildFailed
 from harness.core.outcome import Outcome
 from harness.files.digests import sha256_of_file, sha256_of_folder
-from harness.lab.build_orders import BuildOrder, pack_folder, pack_recipe, unpack
+from harness.lab.builds.orders import BuildOrder, pack_folder, pack_recipe, unpack
 from harness.lab.jobs import LabFile, Place, SideOfPairs, own_versions
 from harness.lab.measuring import report_no_build
 from harness.lab.sides import BuiltSides, SentRunner

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import EnvironmentProblem, UsageError
-from harness.lab.repositories import AllowedRepository, load_repositories
+from harness.lab.on_demand.repositories import AllowedRepository, load_repositories
 from harness.store.run_requests import WantedRun
 from harness.testing.progress import RecordedProgress
 

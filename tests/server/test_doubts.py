@@ -56,9 +56,9 @@ def test_a_dispatcher_tells_the_server_once_and_again_when_something_changes(
     server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
-    from harness.lab.allow_list import AllowList  # noqa: PLC0415 - an extra
-    from harness.lab.dispatching import Dispatcher  # noqa: PLC0415
-    from harness.lab.request_queue import RequestQueue  # noqa: PLC0415
+    from harness.lab.on_demand.allow_list import AllowList  # noqa: PLC0415 - an extra
+    from harness.lab.on_demand.dispatching import Dispatcher  # noqa: PLC0415
+    from harness.lab.on_demand.request_queue import RequestQueue  # noqa: PLC0415
 
     told, keep = list[int](), RemoteReporter.keep_doubts
 

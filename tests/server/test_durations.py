@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.core.durations import DurationQuery
-from harness.lab.request_queue import RequestQueue
+from harness.lab.on_demand.request_queue import RequestQueue
 from harness.testing.results import DEVICE, ok_result
 from tests.server.process import ServerProcess
 

@@ -29,9 +29,9 @@ from harness.files.atomic import write_atomically
 from harness.files.digests import files_below
 from harness.files.programs import RUNNER
 from harness.flows.measure.runners import with_options
-from harness.lab.build_orders import BuildAnswer, BuildOrder, unpack
+from harness.lab.builds.orders import BuildAnswer, BuildOrder, unpack
+from harness.lab.builds.progress import SilentProgress
 from harness.lab.jobs import FILES, LabFile, describe_file, own_versions
-from harness.lab.progress import SilentProgress
 from harness.lab.sharing import use_host
 from harness.lab.tasks import builds_of_this_process, missing_files
 

@@ -13,7 +13,7 @@ from harness.builders.toolchain import find_toolchain
 from harness.config.settings import Settings
 from harness.core.errors import UsageError
 from harness.core.protocols import is_local
-from harness.lab.build_orders import build_resource, toolchain_resource
+from harness.lab.builds.orders import build_resource, toolchain_resource
 from harness.lab.tasks import BUILDS_VARIABLE, ServedBuilds
 
 NAME: Final = "builds"

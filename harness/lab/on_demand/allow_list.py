@@ -14,7 +14,7 @@ from harness.core.benchmark import Benchmark
 from harness.core.errors import UsageError
 from harness.flows.measure.workload import load_benchmarks
 from harness.lab.measuring import refuse_options_of_machines
-from harness.lab.repositories import AllowedRepository
+from harness.lab.on_demand.repositories import AllowedRepository
 from harness.store.run_requests import OfferedSpecification, RunRequest, WantedRun
 
 _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})

@@ -23,8 +23,8 @@ from harness.core.submodules import SubmoduleSelection
 from harness.files.atomic import write_atomically
 from harness.files.digests import sha256_of_file
 from harness.flows.measure.runners import CommitRunner
-from harness.lab import build_tasks
-from harness.lab.build_orders import (
+from harness.lab.builds import tasks as build_tasks
+from harness.lab.builds.orders import (
     BuildAnswer,
     BuildOrder,
     build_resource,
