@@ -101,7 +101,7 @@ _COMMANDS: Final = {
         "inspecting",
         "Print the JSON Schema of specifications, for editors, or that of what the harness writes.",
     ),
-    "validate": ("inspecting", "Check specifications without running anything, and list what they expand to."),
+    "validate": ("validating", "Check specifications without running anything, and list what they expand to."),
 }
 """Name, module and description of each command, in the order of `--help`. A command is imported when it is called:
 its flags need the options of every plug-in, and the list of commands does not."""

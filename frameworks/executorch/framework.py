@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from frameworks import command_line, packages
 from frameworks.backend_options import check_options
@@ -35,15 +36,17 @@ from harness.core.cached_files import CachedFile, ExportReport
 from harness.core.command import Command, Completed
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, BuildFailed, EnvironmentProblem
-from harness.core.evaluation import LayerGaps
-from harness.core.examples import Stage, TensorInfo
 from harness.core.generation import TOKENIZER
-from harness.core.measurement import Job
 from harness.core.metric import Metric, Observation
 from harness.core.note import Note
-from harness.core.program_graph import OperatorIdentity
 from harness.core.protocols import Finding, Progress, StagedExamples, Task
 from harness.files.programs import PREBUILT
+
+if TYPE_CHECKING:  # checking a specification loads no result
+    from harness.core.evaluation import LayerGaps
+    from harness.core.examples import Stage, TensorInfo
+    from harness.core.measurement import Job
+    from harness.core.program_graph import OperatorIdentity
 
 
 class ExecuTorch:

@@ -43,11 +43,10 @@ from frameworks.observations.collector import (
     quote,
     statistics_of,
 )
-from frameworks.observations.mlperf_client import read_entry
 from frameworks.observations.token_streams import KEY, compute_figures, read_stream
 from harness.core.generation import TokenStream
+from harness.formats import MLPERF_CLIENT_SUCCESS
 from harness.formats.executorch_stats import FIELDS, compute_statistics
-from harness.formats.mlperf_client import SUCCESS
 
 _TOP = "NET"
 """Type of metrics that a document gives without one."""
@@ -71,7 +70,9 @@ def read_object(item: Mapping[str, object], collector: ObservationCollector) -> 
         collector.add_table(item.get("table_name"), item["custom_output"])
     elif item.keys() == {KEY}:
         add_stream(read_stream(item[KEY]), collector)
-    elif SUCCESS in item:
+    elif MLPERF_CLIENT_SUCCESS in item:
+        from frameworks.observations.mlperf_client import read_entry  # noqa: PLC0415 - a format that few programs print
+
         read_entry(item, collector)
     elif not FIELDS.isdisjoint(item):
         _read_llm_statistics(item, collector)
@@ -174,7 +175,7 @@ def _is_observer_object(document: Mapping[str, object]) -> bool:
         {"type", "metric"} <= document.keys()
         or "custom_output" in document
         or document.keys() == {KEY}
-        or SUCCESS in document
+        or MLPERF_CLIENT_SUCCESS in document
         or not FIELDS.isdisjoint(document)
     )
 

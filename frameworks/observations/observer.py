@@ -19,7 +19,7 @@ from frameworks.observations.collector import BadObservation, ObservationCollect
 from frameworks.observations.forms import metrics_of, read_document, read_object
 from harness.core.metric import Observation
 from harness.core.note import Note
-from harness.formats.mlperf_client import SUCCESS
+from harness.formats import MLPERF_CLIENT_SUCCESS
 
 IDENTIFIERS: Final = ("PyTorchObserver", "Caffe2Observer")
 
@@ -34,7 +34,7 @@ _BETWEEN_OBJECTS = re.compile(r"[\s,;]*(?=\{)")
 
 _LIKE_DOCUMENT = re.compile(r"\s*(\{|\[\s*\{)")
 
-_RESULT = re.compile(rf'\A(?=\{{.*"{SUCCESS}")').search
+_RESULT = re.compile(rf'\A(?=\{{.*"{MLPERF_CLIENT_SUCCESS}")').search
 """Beginning of a line of MLPerf Client, which nothing announces."""
 
 _NAMED = re.compile(r'"type"\s*:\s*"([^"\\]+)"\s*,\s*"metric"\s*:\s*"([^"\\]+)"')
@@ -110,7 +110,7 @@ def _read_lines(text: str, search: _Search, collector: ObservationCollector, bad
     """Read each announced object; return whether there was any."""
     announced = False
     for line_number, line in enumerate(text.split("\n"), 1):
-        for item in _objects(line, _RESULT if line[:1] == "{" and SUCCESS in line else search):
+        for item in _objects(line, _RESULT if line[:1] == "{" and MLPERF_CLIENT_SUCCESS in line else search):
             announced = True
             try:
                 if isinstance(item, BadObservation):

@@ -1,4 +1,4 @@
-"""Commands that measure nothing: status, alarms, validate, devices, export, doctor, report, builds, init, schema."""
+"""Commands that measure nothing: status, alarms, devices, export, doctor, report, builds, init, schema."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from cyclopts import Parameter
 from harness import display, shell
 from harness.commands import from_flags
 from harness.config import arguments, flags, parsing
-from harness.config.built_in import locate_specification
 from harness.config.flags import Words
 from harness.core.errors import ExitCode, UsageError, most_severe
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from harness.config.flags import InspectFlags as ListFlags
     from harness.config.flags import InspectFlags as ReportFlags
     from harness.config.flags import InspectFlags as StateFlags
-    from harness.config.flags import InspectFlags as ValidateFlags
 else:  # cyclopts reads them from the signatures below: with a field for each option, and help for those that count
     _OPTIONS = arguments.installed_options()
     InspectFlags = flags.inspect_flags(_OPTIONS, *_OPTIONS.keys)
@@ -37,9 +35,6 @@ else:  # cyclopts reads them from the signatures below: with a field for each op
     ListFlags = flags.inspect_flags(_OPTIONS)
     ReportFlags = flags.inspect_flags(_OPTIONS, "local_reporter", "remote_reporter", "cache_dir")
     StateFlags = flags.inspect_flags(_OPTIONS, "local_reporter")
-    ValidateFlags = flags.inspect_flags(
-        _OPTIONS, "framework", "program", "string_map", "root_model_dir", "model_cache", "cache_dir"
-    )
 
 _NO_INSPECT_FLAGS = InspectFlags()
 _NO_BUILD_FLAGS = BuildFlags()
@@ -48,7 +43,6 @@ _NO_EXPORT_FLAGS = ExportFlags()
 _NO_LIST_FLAGS = ListFlags()
 _NO_REPORT_FLAGS = ReportFlags()
 _NO_STATE_FLAGS = StateFlags()
-_NO_VALIDATE_FLAGS = ValidateFlags()
 
 
 def status(
@@ -112,43 +106,6 @@ def alarms(
     if by is not None:
         raise UsageError("--by beside reopen", hint="--by names the commit that repaired an alarm that is closed")
     return flow.reopen(file, alarm, reason, console, as_json=json)
-
-
-def validate(
-    *files: flags.Specification,
-    each: Annotated[bool, Parameter(negative="", show_default=False)] = False,
-    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
-    inspect_flags: ValidateFlags = _NO_VALIDATE_FLAGS,
-) -> int:
-    """`harness validate`.
-
-    Args:
-        files: Specifications, or lists of them (files, or built-in names: `harness list`); of a folder all below it.
-        each: Check each file on its own: benchmarks of different files may have the same name.
-        json: Show the benchmarks and all problems as JSON.
-        inspect_flags: Where things are.
-    """
-    if not files:
-        raise UsageError("no specification to check", hint="harness validate FILE...")
-    paths = tuple(map(locate_specification, files))
-    settings = dataclasses.replace(arguments.resolve_settings(inspect_flags), benchmark_file=paths)
-    from harness.flows.inspect import checks, folders
-    from harness.flows.measure.workload import load_benchmarks
-
-    if json:
-        from harness.display.documents import print_document
-        from harness.flows.inspect import validation
-
-        document = validation.describe_files(paths, settings)
-        print_document(document, display.open_console())
-        return ExitCode.USAGE if document.problems else ExitCode.OK
-    if any(path.is_dir() for path in paths):
-        return folders.validate_folders(paths, settings, display.open_console())
-    if each:
-        checks.validate_each(settings, display.open_console())
-    else:
-        checks.validate(load_benchmarks(settings), settings, display.open_console())
-    return ExitCode.OK
 
 
 def schema(name: Literal["specification", "result", "comparison", "self-check"] = "specification", /) -> int:

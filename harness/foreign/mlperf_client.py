@@ -10,8 +10,9 @@ from harness.core.foreign import ForeignBuild, ForeignContent, ForeignDevice, Fo
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.outcome import Outcome
+from harness.formats import MLPERF_CLIENT_SUCCESS
 from harness.formats.json_entries import Placed, parse_entry, read_entries
-from harness.formats.mlperf_client import ROUNDING, SUCCESS, TYPE, MlperfClientEntry
+from harness.formats.mlperf_client import ROUNDING, TYPE, MlperfClientEntry
 
 
 class MlperfClientFormat:
@@ -22,7 +23,7 @@ class MlperfClientFormat:
 
     def recognises(self, text: str, name: str) -> bool:  # noqa: ARG002 - part of the protocol
         """Return whether the names that no other format has are there."""
-        return f'"{SUCCESS}"' in text and '"Execution Provider Name"' in text
+        return f'"{MLPERF_CLIENT_SUCCESS}"' in text and '"Execution Provider Name"' in text
 
     def read(self, text: str, name: str) -> ForeignContent:  # noqa: ARG002
         """Read the file: one record for each line."""

@@ -30,13 +30,11 @@ from typing import Annotated, Final, NamedTuple
 from pydantic import BeforeValidator, Field
 
 from harness.core.scalars import Scalar
+from harness.formats import MLPERF_CLIENT_SUCCESS
 from harness.formats.json_entries import Amount, ForeignEntry, Text, Whole
 
 TYPE: Final = "mlperf_client"
 """Type of its figures over all categories; those of one have its name behind a dot: `mlperf_client.code_analysis`."""
-
-SUCCESS: Final = "Benchmark Success"
-"""Name that every line has, and no other format."""
 
 ROUNDING: Final = 0.000_5
 
@@ -93,7 +91,7 @@ class MlperfClientEntry(ForeignEntry):
         categories: Figures of each category of prompts.
     """
 
-    success: Annotated[bool, Field(strict=True)] = Field(alias=SUCCESS)
+    success: Annotated[bool, Field(strict=True)] = Field(alias=MLPERF_CLIENT_SUCCESS)
     version: Text = Field(default="", alias="BuildVer")
     config: Text = Field(default="", alias="Config")
     scenario: Text = Field(default="", alias="Scenario Name")

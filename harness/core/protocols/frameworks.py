@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from harness.core.benchmark import Benchmark, Export
-from harness.core.build import Build
-from harness.core.cached_files import CachedFile, ExportReport
-from harness.core.command import Command, Completed
-from harness.core.device import Device
-from harness.core.errors import EnvironmentProblem
-from harness.core.evaluation import LayerGaps
-from harness.core.examples import Stage, TensorInfo
-from harness.core.measurement import Job
-from harness.core.metric import Metric, Observation
-from harness.core.note import Note
-from harness.core.program_graph import OperatorIdentity
-from harness.core.protocols.progress import Progress, Task
+if TYPE_CHECKING:  # commands that measure nothing load no evaluation and no measurement
+    from harness.core.benchmark import Benchmark, Export
+    from harness.core.build import Build
+    from harness.core.cached_files import CachedFile, ExportReport
+    from harness.core.command import Command, Completed
+    from harness.core.device import Device
+    from harness.core.errors import EnvironmentProblem
+    from harness.core.evaluation import LayerGaps
+    from harness.core.examples import Stage, TensorInfo
+    from harness.core.measurement import Job
+    from harness.core.metric import Metric, Observation
+    from harness.core.note import Note
+    from harness.core.program_graph import OperatorIdentity
+    from harness.core.protocols.progress import Progress, Task
 
 
 class Framework(Protocol):

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from harness.core.benchmark import Benchmark
-from harness.core.command import Command
-from harness.core.metric import Observation
-from harness.core.note import Note
-from harness.core.probe import Artifact, FunctionShare, StackFrame
-from harness.core.protocols.sessions import Session
+if TYPE_CHECKING:  # most commands probe nothing
+    from harness.core.benchmark import Benchmark
+    from harness.core.command import Command
+    from harness.core.metric import Observation
+    from harness.core.note import Note
+    from harness.core.probe import Artifact, FunctionShare, StackFrame
+    from harness.core.protocols.sessions import Session
 
 
 class ProbeProblem(NamedTuple):

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 from harness import plugins
 from harness.core.benchmark import Benchmark, ModelFile
-from harness.core.build import Build
-from harness.core.cached_files import CachedFile
 from harness.core.device import Device
 from harness.core.errors import UsageError
-from harness.core.measurement import References
 from harness.core.outcome import Outcome
 from harness.core.power import LaunchMeter
 from harness.core.probe import ProbePass
 from harness.core.protocols import AppStarting, Framework, Platform, Probe
 from harness.flows.measure.metering import NO_METERS, Meters, choose_meter
 from harness.flows.measure.probing import choose_probes
+
+if TYPE_CHECKING:  # a plan that is only shown loads no result
+    from harness.core.build import Build
+    from harness.core.cached_files import CachedFile
+    from harness.core.measurement import References
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +114,11 @@ class Failure:
     is_transient: bool = False
 
 
-Files = Mapping[str, CachedFile | Failure]
+Files: TypeAlias = "Mapping[str, CachedFile | Failure]"
 """By `file_key`."""
-Builds = Mapping[tuple[str, str], Build | Failure]
+Builds: TypeAlias = "Mapping[tuple[str, str], Build | Failure]"
 """By framework and device identity."""
-PreparedReferences = Mapping[str, References | Failure]
+PreparedReferences: TypeAlias = "Mapping[str, References | Failure]"
 """What outputs are compared with, by digest of the benchmark; those whose outputs are not evaluated are missing."""
 
 
