@@ -334,10 +334,13 @@ _COMMAND_FLAGS: Final = frozenset(
         *("--rounds", "--tolerance"),
         *(
             "--as-class",
+            "--builds",
             "--certificates",
             "--check-every",
             "--lease",
             "--open-runs",
+            "--quiet-hours",
+            "--repositories",
             "--requests-from",
             "--specifications",
         ),
