@@ -25,8 +25,6 @@ from harness.lab.targets import Target, choose_targets, reject_other_versions
 from harness.shell import pause
 
 _POLL_S: Final = 5.0
-_REPORTING_S: Final = 0.05
-"""For how long answers are reported while devices may have become free."""
 _AGAIN_S: Final = 2.0
 """Between attempts to reach a lab that went away."""
 _MOST_SENT: Final = 5
@@ -246,12 +244,9 @@ class Submitter:
             try:
                 while self._unanswered:
                     self._ended = frozenset(self._engine.finished(self._pending, _POLL_S))
-                    self._fill()  # a device need not wait until the answers of others are reported
-                    until = time.monotonic() + _REPORTING_S
+                    self._fill()  # a device need not wait until the answer of another one is reported
                     for task in self._ended:
                         self._receive(task)
-                        if time.monotonic() > until:
-                            break  # the others are finished the next time, too
                     self._ended = frozenset()
                     self._check()
                     if time.monotonic() - self._looked >= _POLL_S:
