@@ -23,9 +23,7 @@ UNKNOWN: Final = "unknown"
 
 _PRECISION: Final = "openvino_precision"
 OPTIONS: Final = (
-    BackendOption(
-        _PRECISION, "precision in which OpenVINO computes, where it executes the model", ("f32", "bf16", "f16")
-    ),
+    BackendOption(_PRECISION, "precision in which OpenVINO computes, where it executes the model", ("f32", "bf16")),
 )
 """Options of backends that ExecuTorch's runners take."""
 
@@ -75,8 +73,8 @@ def note_precision(observations: Sequence[Observation]) -> Iterator[Note]:
         if precision == UNKNOWN:
             yield Note(
                 code="openvino_precision",
-                message="OpenVINO ran in a precision and with a number of threads that the Python runner cannot tell",
-                hint="use the native runner (--runner native), which sets and reports both",
+                message="nothing tells the precision that OpenVINO computed in",
+                hint='set it with the native runner (--runner native): "openvino_precision": ["f32"]',
             )
         else:
             yield Note(

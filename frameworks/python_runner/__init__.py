@@ -41,7 +41,7 @@ threads of its own, so CPU time is then that of the whole process. This runner t
 the precision `unknown`.
 
 The native runner has two more arguments. `--etdump FILE` traces a few executions after everything was measured, and
-writes ExecuTorch's own trace for the Inspector of `executorch.devtools`. `--openvino-precision f32|bf16|f16` is the
+writes ExecuTorch's own trace for the Inspector of `executorch.devtools`. `--openvino-precision f32|bf16` is the
 precision in which OpenVINO computes; where it does not obey, or there is no such delegate, the run fails. It also gives
 OpenVINO the number of `--threads`.
 

@@ -12,9 +12,9 @@ namespace runner {
 const char* const kUsage =
     "usage: runner --model PATH [--method NAME] [--threads N] [--warmup N] [--iter N] [--min-iter N]\n"
     "              [--time-limit SECONDS] [--inputs FILE,...] [--outputs BASE] [--turns] [--operators]\n"
-    "              [--phases] [--cold] [--etdump FILE] [--openvino-precision f32|bf16|f16]\n"
+    "              [--phases] [--cold] [--etdump FILE] [--openvino-precision f32|bf16]\n"
     "       runner --model PATH --examples N --inputs FILE,... --outputs BASE [--method NAME] [--threads N]\n"
-    "              [--openvino-precision f32|bf16|f16]\n"
+    "              [--openvino-precision f32|bf16]\n"
     "       runner --model PATH --generate N (--prompt FILE | --prompt-tokens N) [--depth N] [--perplexity FILE]\n"
     "              [--method NAME] [--threads N] [--warmup N] [--iter N] [--min-iter N] [--time-limit SECONDS]\n"
     "              [--outputs BASE] [--turns] [--phases] [--cold]\n"
@@ -88,8 +88,8 @@ std::vector<std::string> file_list(const std::string& flag, const std::string& t
 }
 
 std::string openvino_precision(const std::string& flag, const std::string& text) {
-  if (text != "f32" && text != "bf16" && text != "f16") {
-    refuse(flag, text, "one of f32, bf16, f16");
+  if (text != "f32" && text != "bf16") {
+    refuse(flag, text, "f32 or bf16; OpenVINO turns to f16 only what it compiles itself, not ExecuTorch's programs");
   }
   return text;
 }

@@ -25,6 +25,9 @@ using FreeVersion = void(Version* version);
 // Of the first release that uses the weights of a model where the delegate has freed them (docs/decisions/0037).
 constexpr long kFirstUnusableYear = 2026;
 
+// OpenVINO turns models to this precision while it compiles them, not while it imports them.
+constexpr const char* kOnlyWhereCompiled = "f16";
+
 struct Library {
   void* handle = nullptr;
   runner::OpenVinoSettings settings;
@@ -59,6 +62,12 @@ std::string get(const void* model, const char* key) {
   return text;
 }
 
+// An imported model says f16 and computes in what it was compiled for (docs/decisions/0037).
+std::string precision(const void* model) {
+  const std::string told = get(model, "INFERENCE_PRECISION_HINT");
+  return told == kOnlyWhereCompiled ? "unknown" : told;
+}
+
 } // namespace
 
 // In place of OpenVINO's function of this name: the delegate looks it up in this program first, see open_openvino.
@@ -79,8 +88,7 @@ ov_core_import_model(const void* core, const char* content, size_t size, const c
   const int status = import_model(core, content, size, device, model);
   if (status == 0) {
     const std::string threads = get(*model, "INFERENCE_NUM_THREADS");
-    library().models.push_back(
-        {device, get(*model, "INFERENCE_PRECISION_HINT"), std::strtoll(threads.c_str(), nullptr, 10)});
+    library().models.push_back({device, precision(*model), std::strtoll(threads.c_str(), nullptr, 10)});
   }
   return status;
 }

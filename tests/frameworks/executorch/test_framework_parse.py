@@ -155,7 +155,7 @@ def openvino_lines(precision: str, threads: int) -> str:
 
 @pytest.mark.parametrize(
     ("precision", "sentence"),
-    [("bf16", "OpenVINO computed in bf16"), ("unknown", "that the Python runner cannot tell")],
+    [("bf16", "OpenVINO computed in bf16"), ("unknown", "nothing tells the precision")],
 )
 def test_a_precision_other_than_the_program_s_is_noted(
     benchmark_of_add: Benchmark, precision: str, sentence: str
