@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Mapping
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -59,10 +60,11 @@ def load_options(report: Callable[[str], None], reserved: Collection[str] = ()) 
         report: Is given a sentence about each plug-in whose options cannot be used; the others can.
         reserved: Flags that are no options (`harness.config.flags.reserved_flags`).
     """
-    table = OptionTable(Settings, reserved=reserved)
+    table = _make_table((Settings,), frozenset(reserved))
     for entry in sorted(set(find_entry_points(_OPTIONS)), key=lambda entry: (entry.name, entry.value)):
         try:
-            table = OptionTable(*table.owners, cast("type", _load("options of", entry)), reserved=reserved)
+            owner = cast("type", _load("options of", entry))
+            table = _make_table((*table.owners, owner), frozenset(reserved))
         except EnvironmentProblem as error:
             report(f"{error.message}: its flags, keys and variables are unknown")
         except Exception as error:  # noqa: BLE001 - code of somebody else's: it must not stop commands that need none
@@ -72,6 +74,12 @@ def load_options(report: Callable[[str], None], reserved: Collection[str] = ()) 
                 "its flags, keys and variables are unknown"
             )
     return table
+
+
+@functools.lru_cache(maxsize=64)
+def _make_table(owners: tuple[type, ...], reserved: frozenset[str]) -> OptionTable:
+    """Make a table once: every result asks for it."""
+    return OptionTable(*owners, reserved=reserved)
 
 
 def framework(name: str, settings: Settings) -> Framework:

@@ -42,6 +42,11 @@ class LabTask:
     future: Future
     attempts: int = 1
 
+    @property
+    def is_done(self) -> bool:
+        """Whether it has ended, as far as this process knows."""
+        return bool(self.future.done())
+
 
 class LabLost(EnvironmentProblem):
     """The connection to a lab that had answered was lost."""
@@ -210,7 +215,7 @@ class Engine:
                 wait([task.future for task in pending], timeout=timeout_s, return_when="FIRST_COMPLETED")
         except CancelledError as error:
             raise self.lost() from error
-        return [task for task in pending if task.future.done()]
+        return [task for task in pending if task.is_done]
 
     def result(self, task: LabTask) -> JobReport:
         """Return the answer to a job that finished, and forget the job: a lab computes again what is remembered.

@@ -178,14 +178,15 @@ class Host:
         if not resources or self._builder is not None:
             return
         environment = build_environment(self.settings)
-        self._builder = await self._start_process("builds", process_name(self.settings), resources, environment)
+        name = process_name(self.settings)
+        self._builder = await self._start_process("builds", name, "harness.lab.builds.tasks", resources, environment)
         if self._builder is not None:
             self.say(f"builds for {', '.join(self.builds)}")
 
     async def _start_process(
-        self, title: str, name: str, resources: Mapping[str, float], environment: Mapping[str, str]
+        self, title: str, name: str, module: str, resources: Mapping[str, float], environment: Mapping[str, str]
     ) -> Nanny | None:
-        """Start a process of this host; return None, and say why, where it cannot join."""
+        """Start a process of this host, with a module; return None, and say why, where it cannot join."""
         from distributed import Nanny  # noqa: PLC0415 - an extra
 
         nanny = Nanny(
@@ -193,6 +194,7 @@ class Host:
             nthreads=1,
             name=name,
             resources=dict(resources),
+            preload=[module],  # before it joins: its first job would wait for it, at once with those of all others
             memory_limit=0,
             security=self.security,
             env=dict(environment),
@@ -226,9 +228,9 @@ class Host:
         resources = {class_resource(served.device_class): 1, device_resource(device.identity): 1}
         if absence is not None:
             resources = {}  # no job reaches it
-        nanny = await self._start_process(
-            device.name, device_resource(device.identity), resources, {VARIABLE: served.model_dump_json()}
-        )
+        environment = {VARIABLE: served.model_dump_json()}
+        name = device_resource(device.identity)
+        nanny = await self._start_process(device.name, name, "harness.lab.tasks", resources, environment)
         if nanny is None:
             return
         self._nannies[device.identity] = nanny

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 import sys
@@ -50,8 +51,9 @@ class Versions(Value):
         return ", ".join(f"{name} {theirs} instead of {ours}" for name, ours, theirs in ends if ours != theirs)
 
 
+@functools.cache
 def own_versions() -> Versions:
-    """Return the versions of this process."""
+    """Return the versions of this process, whatever is installed while it runs."""
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     return Versions(harness=harness.__version__, python=python, distributed=metadata.version("distributed"))
 

@@ -51,13 +51,13 @@ def measure_pairs(
             with_outputs=pairs.with_outputs,
             with_first_token=True,
         )
-        run_comparison(plan, task, settings, display, [listener])
+        run_comparison(plan, task, settings, display, [listener], reporters=())
         return
     request = _request(job, pairs, settings)
     with open_cache(request, settings) as cache:
         task = resolve_request(request, settings, SourceFetcher(display), cache)
         task = replace(task, with_outputs=pairs.with_outputs, keeps_self_check=False)
-        run_comparison(plan, task, settings, display, [listener])
+        run_comparison(plan, task, settings, display, [listener], reporters=())
 
 
 @contextlib.contextmanager

@@ -247,7 +247,8 @@ class Submitter:
                     self._fill()  # a device need not wait until the answer of another one is reported
                     for task in self._ended:
                         self._receive(task)
-                    self._ended = frozenset()
+                        self._ended = frozenset(task for task in self._pending if task.is_done)
+                        self._fill()
                     self._check()
                     if time.monotonic() - self._looked >= _POLL_S:
                         self._look()

@@ -365,7 +365,7 @@ def _do(job: Job, platform: Platform, device: Device, settings: Settings, progre
         )
         if job.pairs is None:
             with open_runner(job, settings, progress) as runner:
-                flow.run(plan, settings, progress, runner, listeners=[collector], reproduce=lambda _: None)
+                flow.run(plan, settings, progress, runner, reporters=[collector], reproduce=lambda _: None)
         else:
             measure_pairs(job, job.pairs, plan, settings, display=progress, listener=collector)
     except HarnessError as error:

@@ -44,9 +44,18 @@ def job(number: int) -> Job:
     return Job(id=str(number), benchmark=benchmark_of("generic"), settings=chosen, versions=own_versions())
 
 
-class _Done:
+@dataclass
+class _Future:
+    is_done: bool = False
+
     def done(self) -> bool:
-        return True
+        return self.is_done
+
+
+def _end(tasks: Sequence[LabTask]) -> Sequence[LabTask]:
+    for task in tasks:
+        task.future.is_done = True
+    return tasks
 
 
 @dataclass
@@ -72,10 +81,10 @@ class FakeEngine:
     def submit(self, job: Job, resource: str, *, attempts: int = 1) -> LabTask:
         self._count("submit")
         self.submitted.append(job.id)
-        return LabTask(job, resource, cast("Any", _Done()), attempts)
+        return LabTask(job, resource, cast("Any", _Future()), attempts)
 
     def finished(self, pending: Collection[LabTask], timeout_s: float) -> Sequence[LabTask]:
-        return list(pending)
+        return _end(list(pending))
 
     def result(self, task: LabTask) -> JobReport:
         self._count("result")
@@ -151,7 +160,7 @@ def test_no_more_jobs_are_submitted_than_there_are_devices(monkeypatch: pytest.M
 
         def finished(self, pending: Collection[LabTask], timeout_s: float) -> Sequence[LabTask]:
             self.most = max(self.most, len(pending))
-            return list(pending)[:1]
+            return _end(list(pending)[:1])
 
     engine = Slow()
 

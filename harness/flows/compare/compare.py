@@ -143,7 +143,13 @@ def compare(
 
 
 def run_comparison(
-    plan: Plan, task: ComparisonTask, settings: Settings, display: Display, listeners: Sequence[Reporter] = ()
+    plan: Plan,
+    task: ComparisonTask,
+    settings: Settings,
+    display: Display,
+    listeners: Sequence[Reporter] = (),
+    *,
+    reporters: Sequence[Reporter] | None = None,
 ) -> ComparisonOutcome:
     """Compare every benchmark of the plan, on behalf of a command that uses the results.
 
@@ -152,12 +158,13 @@ def run_comparison(
         task: What to compare.
         settings: How to measure, and which reporters to use.
         display: Shows the progress.
-        listeners: Receive each result, beside the reporters of the settings; also those that were reported before an
-            interruption.
+        listeners: Receive each result, beside the reporters; also those that were reported before an interruption.
+        reporters: Get the results instead of those of the settings.
     """
     checked = self_check.VerdictCounter()
     reproduce = partial(reproduce_comparison, sides=task.sides, settings=settings, platform=plan.platform)
-    reporting = Reporting(prepare_reporters(settings), display, [*listeners, checked], reproduce)
+    reporters = prepare_reporters(settings) if reporters is None else reporters
+    reporting = Reporting(reporters, display, [*listeners, checked], reproduce)
     stages: ComparisonStages | None = None
     try:
         needs_runner = installed_runner in (task.control, task.treatment)

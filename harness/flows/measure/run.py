@@ -33,6 +33,7 @@ def run(
     progress: Progress,
     side: Side = installed_runner,
     *,
+    reporters: Sequence[Reporter] | None = None,
     listeners: Sequence[Reporter] = (),
     reproduce: Callable[[Result], Reproduction | None] | None = None,
     kept_outputs: Path | None = None,
@@ -44,12 +45,14 @@ def run(
         settings: How to measure, and which reporters get the results.
         progress: Shows what happens.
         side: Source of the runner.
-        listeners: Receive each result, beside the reporters of the settings.
+        reporters: Get the results instead of those of the settings.
+        listeners: Receive each result, beside the reporters.
         reproduce: Returns the command that measures a result once more (default: that of `harness run`).
         kept_outputs: Folder to keep the outputs of the only evaluated benchmark in; None keeps none.
     """
     reproduce = reproduce or partial(reproduce_run, settings=settings, side=side, platform=plan.platform)
-    reporting = Reporting(prepare_reporters(settings), progress, listeners, reproduce)
+    reporters = prepare_reporters(settings) if reporters is None else reporters
+    reporting = Reporting(reporters, progress, listeners, reproduce)
     try:
         if side is installed_runner:
             for sentence in describe_unused(plan.benchmarks, settings.program):
