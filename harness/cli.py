@@ -105,8 +105,21 @@ _COMMANDS: Final = {
 }
 """Name, module and description of each command, in the order of `--help`. A command is imported when it is called:
 its flags need the options of every plug-in, and the list of commands does not."""
-_FUNCTIONS: Final = {"import": "import_", "list": "list_"}
-"""Functions of commands that are called otherwise: Python knows `import` and `list`."""
+_SUBCOMMANDS: Final = {
+    "lab": {
+        "serve": "Serve the jobs of a lab: its scheduler.",
+        "join": "Join the devices of this host to a lab, until a signal ends it.",
+        "status": "Show the hosts and devices of a lab, and what they do.",
+        "withdraw": "Take a device out of the pool, until `harness lab return`.",
+        "return": "Bring a device back into the pool.",
+        "check": "Check the health of a device now.",
+        "dispatch": "Measure what persons ask for at a server of results.",
+        "certificate": "Make the certificate of a host, and the authority of the lab with the first.",
+    },
+}
+"""Descriptions of commands below one, by its name: what each takes differs."""
+_FUNCTIONS: Final = {"import": "import_", "list": "list_", "return": "return_"}
+"""Functions of commands that are called otherwise: Python knows `import`, `list` and `return`."""
 _MILDER: Final = frozenset({ExitCode.OK, ExitCode.BENCHMARK_FAILED, ExitCode.UNDECIDED})
 """Exit codes that give way to a problem of the environment."""
 _MEASURING: Final = frozenset({"bisect", "self-check", "watch"})
@@ -123,15 +136,24 @@ esac
 _HELP: Final = frozenset({"--help", "-h", "--version", "-V"})
 """Flags that ask about the harness; alone, they ask about no command."""
 
-for _place, (_name, (_module, _description)) in enumerate(_COMMANDS.items()):
-    _function = _FUNCTIONS.get(_name, _name.replace("-", "_"))
-    app.command(
-        f"harness.commands.{_module}:{_function}",
-        name=_name,
-        help=_description,
-        help_epilogue=examples.format_examples(examples.OF_COMMANDS[_name]),
-        sort_key=_place,
+
+def _add(parent: App, module: str, name: str, description: str, place: int, *, epilogue: str | None = None) -> None:
+    function = _FUNCTIONS.get(name, name.replace("-", "_"))
+    parent.command(
+        f"harness.commands.{module}:{function}", name=name, help=description, help_epilogue=epilogue, sort_key=place
     )
+
+
+for _place, (_name, (_module, _description)) in enumerate(_COMMANDS.items()):
+    _epilogue = examples.format_examples(examples.OF_COMMANDS[_name])
+    if _name not in _SUBCOMMANDS:
+        _add(app, _module, _name, _description, _place, epilogue=_epilogue)
+        continue
+    _group = App(name=_name, help=_description, help_epilogue=_epilogue, sort_key=_place)
+    app.command(_group)
+    for _number, (_below, _words) in enumerate(_SUBCOMMANDS[_name].items()):
+        _own = [example for example in examples.OF_COMMANDS[_name] if f" {_name} {_below}" in example[0]]
+        _add(_group, _module, _below, _words, _number, epilogue=examples.format_examples(_own))
 
 
 @app.command(
@@ -184,7 +206,7 @@ def _run_command(argv: Sequence[str]) -> int:
         if not _HELP.issuperset(tokens):
             from harness.config import arguments
 
-            tokens = arguments.prepare(tokens, (*_COMMANDS, "completion"))
+            tokens = arguments.prepare(tokens, (*_COMMANDS, "completion"), _SUBCOMMANDS)
         code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         return int(code or 0)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost frame: nothing is above it

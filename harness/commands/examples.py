@@ -92,7 +92,11 @@ OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
     "lab": (
         ("harness lab serve", "the scheduler, for this machine alone"),
         ("harness lab join 127.0.0.1", "join the phones of this machine"),
+        ("harness lab join lab --check-every 24 --certificates keys", "those of a farm"),
         ("harness lab status 127.0.0.1", "show the devices, and what they do"),
+        ("harness lab withdraw lab pixel-3 --reason 'its battery swells'", "until it is returned"),
+        ("harness lab return lab pixel-3", "its battery is new"),
+        ("harness lab check lab pixel-3", "is it as good as it was?"),
         ("harness lab dispatch lab --requests-from http://lab --specifications mv2", "runs on demand"),
         ("harness lab certificate lab --certificates authority", "for a lab of several machines"),
     ),

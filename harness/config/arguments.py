@@ -53,11 +53,11 @@ def installed_options() -> OptionTable:
     return plugins.load_options(warn, reserved_flags())
 
 
-def insert_default_command(tokens: Sequence[str], commands: Collection[str]) -> list[str]:
+def insert_default_command(tokens: Sequence[str], commands: Collection[str], groups: Collection[str] = ()) -> list[str]:
     """Insert the command that FAI-PEP's command lines leave out: `run`, or `watch` with a flag of continuous mode.
 
     So a command line may begin with a specification. Switches such as `-q` may precede a command: they are moved behind
-    it.
+    it, and behind the next word of those that have commands below them (`groups`).
 
     Raises:
         UsageError: The first word is neither a command nor a specification.
@@ -67,24 +67,26 @@ def insert_default_command(tokens: Sequence[str], commands: Collection[str]) -> 
     if not tokens or (rest and rest[0] in HELP_FLAGS):
         return rest
     if rest and rest[0] in commands:
-        return [rest[0], *switches, *rest[1:]]
+        words = 2 if rest[0] in groups else 1
+        return [*rest[:words], *switches, *rest[words:]]
     if rest and not rest[0].startswith("-"):
         _reject_unknown_word(rest[0], commands)
     continuous = any(token.partition("=")[0] in _CONTINUOUS for token in rest)
     return ["watch" if continuous else "run", *switches, *rest]
 
 
-def prepare(tokens: Sequence[str], commands: Collection[str]) -> list[str]:
+def prepare(tokens: Sequence[str], commands: Collection[str], groups: Collection[str] = ()) -> list[str]:
     """Return a command line in the form that the command line's parser knows: FAI-PEP's forms are others.
 
     Args:
         tokens: The words of the command line.
         commands: Names of all commands.
+        groups: Those of them that have commands below them.
 
     Raises:
         UsageError: A flag means nothing here, or the first word is neither a command nor a specification.
     """
-    prepared = insert_default_command(normalise_flags(tokens), commands)
+    prepared = insert_default_command(normalise_flags(tokens), commands, groups)
     reject_unsupported_flags(prepared)
     return join_lists(prepared, installed_options())
 

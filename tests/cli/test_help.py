@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from cyclopts.argument import Argument
 from rich.console import Console
 
 import frameworks
@@ -23,14 +22,9 @@ from harness.commands.examples import GENERAL, OF_COMMANDS, format_examples
 from harness.config.arguments import insert_default_command, installed_options, normalise_flags
 from harness.config.flags import ONE_COMMIT, UNSUPPORTED_FLAGS
 from harness.core.comparison import Parameters
+from tests.command_line import COMMANDS, EVERY_COMMAND, GROUPS, arguments_of, command_of
 
-COMMANDS = tuple(name for name in app if not name.startswith("-"))
 MEASURING = {"run", "evaluate", "profile", "rank", "compare", "watch", "bisect", "self-check"}
-
-
-@cache
-def arguments_of(command: str) -> tuple[Argument, ...]:
-    return tuple(app[command].assemble_argument_collection())
 
 
 def shown_flags(command: str) -> set[str]:
@@ -48,7 +42,7 @@ def test_run_shows_no_flags_of_comparisons_and_accepts_them() -> None:
     assert {f"--{name.replace('_', '-')}" for name in ONE_COMMIT} <= shown_flags("run")
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - MEASURING - {"validate"}))
+@pytest.mark.parametrize("command", sorted(set(EVERY_COMMAND) - MEASURING - {"validate"}))
 def test_commands_that_take_no_specification_show_no_programs(command: str) -> None:
     assert "--program" not in shown_flags(command) or command == "doctor"
 
@@ -59,12 +53,12 @@ def test_a_watcher_s_status_shows_where_its_state_is_and_little_else() -> None:
     assert not flags & {"--program", "--framework", "--string-map", "--adb-server", "--model-cache"}
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", EVERY_COMMAND)
 def test_refused_flags_are_not_listed(command: str) -> None:
     assert not {f"--{name}" for name in UNSUPPORTED_FLAGS} & accepted_flags(command)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", EVERY_COMMAND)
 def test_each_value_has_a_name(command: str) -> None:
     """A number or path that is called FLOAT or PATH leaves its unit and its kind open."""
     unnamed = [
@@ -112,14 +106,14 @@ def test_examples_fit_a_terminal(examples: Sequence[tuple[str, str]]) -> None:
 
 
 def test_every_command_has_examples_that_it_accepts() -> None:
-    assert set(OF_COMMANDS) == set(COMMANDS)
+    assert OF_COMMANDS.keys() == COMMANDS
     for command, examples in {"": GENERAL, **OF_COMMANDS}.items():
         for line, purpose in examples:
-            words = insert_default_command(normalise_flags(shlex.split(line)[1:]), COMMANDS)
+            words = insert_default_command(normalise_flags(shlex.split(line)[1:]), COMMANDS, GROUPS)
             assert purpose
             assert words[0] == (command or words[0]), line
             flags = {word.partition("=")[0] for word in words[1:] if re.match(r"--?[a-zA-Z]", word)}
-            assert flags - {"--help"} <= accepted_flags(words[0]), line
+            assert flags - {"--help"} <= accepted_flags(command_of(words)), line
 
 
 def _messages() -> Iterator[tuple[str, str]]:

@@ -17,12 +17,12 @@ from typing import Final, TextIO
 
 import pytest
 
-from harness.cli import app, main
+from harness.cli import main
 from harness.core.errors import ExitCode
 from harness.files.streams import guard_standard_streams
 from tests.cli.project import Project, generic, observe, one_test
+from tests.command_line import EVERY_COMMAND
 
-COMMANDS: Final = tuple(name for name in app if not name.startswith("-"))
 WORDS: Final[dict[str, tuple[str, ...]]] = {
     "--help": (),
     "--version": (),
@@ -123,9 +123,9 @@ def check(words: Sequence[str], names: Collection[str], *, errors_too: bool = Tr
 
 
 @pytest.mark.usefixtures("project")
-@pytest.mark.parametrize("command", ["--help", "--version", "--mistake", *COMMANDS])
+@pytest.mark.parametrize("command", ["--help", "--version", "--mistake", *EVERY_COMMAND])
 def test_no_stream_changes_what_a_command_did(command: str) -> None:
-    check((command, *WORDS.get(command, ("--help",))), STREAMS)
+    check((*command.split(), *WORDS.get(command, ("--help",))), STREAMS)
 
 
 @pytest.mark.parametrize(("encoding", "shown"), [("ascii", "+ 3 us x 2 ~ ?"), ("latin-1", "± 3 µs × 2 ~ ?")])
@@ -142,9 +142,13 @@ def test_signs_of_tables_are_shown_by_others_of_the_same_width(encoding: str, sh
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("project")
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", EVERY_COMMAND)
 def test_the_help_of_a_command_may_be_lost(command: str) -> None:
-    check((command, "--help"), [name for name in STREAMS if name in {FULL_DISK, "a closed pipe"}], errors_too=False)
+    check(
+        (*command.split(), "--help"),
+        [name for name in STREAMS if name in {FULL_DISK, "a closed pipe"}],
+        errors_too=False,
+    )
 
 
 @pytest.mark.parametrize(

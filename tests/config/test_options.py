@@ -10,7 +10,6 @@ from typing import Annotated, ClassVar, Literal
 
 import pytest
 
-from harness.cli import app
 from harness.config import layers
 from harness.config.arguments import installed_options
 from harness.config.flags import reserved_flags, run_flags
@@ -19,6 +18,7 @@ from harness.config.parsing import parse_devices
 from harness.config.settings import Limit, Settings
 from harness.core.errors import EnvironmentProblem, UsageError
 from tests.cli.project import Outcome, Project, generic, observe, one_test
+from tests.command_line import EVERY_COMMAND, arguments_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,9 +182,7 @@ def test_a_plug_in_cannot_take_a_flag_of_ours(flag: str) -> None:
 
 
 def test_every_flag_of_a_command_is_an_option_or_reserved() -> None:
-    commands = [app[name] for name in app if not name.startswith("-")]
-    collections = [command.assemble_argument_collection() for command in commands]
-    names = {name for collection in collections for argument in collection for name in argument.names}
+    names = {name for command in EVERY_COMMAND for argument in arguments_of(command) for name in argument.names}
     options = {flag for option in installed_options().options for flag in (*option.flags, *option.negative_flags)}
     assert {"--margin", "--no-merges", "--no-screen-reporter"} <= names
     assert {name for name in names if name.startswith("-")} <= options | reserved_flags()

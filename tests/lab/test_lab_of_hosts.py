@@ -106,10 +106,16 @@ def test_what_the_environment_says_of_reports_goes_with_jobs(lab: Lab, project: 
 
 
 @pytest.mark.parametrize("flags", [("serve", "--json"), ("status", "x", "--port", "0"), ("join", "x", "--host", "y")])
-def test_a_flag_of_another_action_is_refused(flags: tuple[str, ...], project: Project) -> None:
+def test_a_flag_of_another_command_is_refused(flags: tuple[str, ...], project: Project) -> None:
     done = project.harness("lab", *flags)
     assert done.code == 2
-    assert f"beside {flags[0]}" in done.stderr
+    assert f"`harness lab {flags[0]} --help` lists every flag" in done.stderr
+
+
+def test_switches_may_precede_the_command(project: Project) -> None:
+    done = project.harness("-q", "lab", "status", "127.0.0.1:1")
+    assert done.code == 3
+    assert "does not answer" in done.stderr
 
 
 def test_a_lab_that_does_not_answer_is_told(project: Project) -> None:

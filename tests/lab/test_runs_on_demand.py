@@ -224,8 +224,8 @@ def test_a_dispatcher_waits_for_a_lab_that_is_away(project: Project, specificati
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--requests-from", "http://127.0.0.1:1"), "needs --specifications"),
-        (("--specifications", "sort"), "needs --requests-from"),
+        (("--requests-from", "http://127.0.0.1:1"), "--specifications requires an argument"),
+        (("--specifications", "sort"), "--requests-from requires an argument"),
         (("--requests-from", "http://127.0.0.1:1", "--specifications", "nothing-like-it"), "nothing-like-it"),
         (("--requests-from", "http://a:b@c", "--specifications", "sort"), "has a password"),
         (("--requests-from", "http://127.0.0.1:1", "--specifications", "sort", "--lease", "1"), "--lease 1: must be"),
