@@ -1,12 +1,15 @@
 """Rig: a lab of many hosts, each in a network of its own, with faults, beside plain Dask on the same machine.
 
     python -m tests.benchmarks.lab.rig --hosts 20 --devices 5 --jobs 2000            # makespan, ours and plain Dask
+    python -m tests.benchmarks.lab.rig --hosts 20 --devices 5 --jobs 2000 --known    # the same, longest jobs first
     python -m tests.benchmarks.lab.rig --hosts 20 --devices 5 --jobs 2000 --faults   # counts, while things break
 
 A device is used while a program runs that holds a lock of the kernel with its name: a second program on the same
 device, or one that outlived its job, is a conflict that the program itself writes down. Results are counted where they
 are stored. The makespan is from the first begin of a program to the last end, and the bound is that of the classes: the
-longest job, or all jobs of a class divided by its devices. It needs root, `ip` and `flock` (util-linux).
+longest job, or all jobs of a class divided by its devices. With `--known` a lab does the jobs twice, and knows the
+second time how long each takes; plain Dask gets them in that order. CPU seconds are those of the client, and of the
+scheduler since it began. It needs root, `ip` and `flock` (util-linux).
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import contextlib
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -216,8 +220,8 @@ def join(rig: Rig, name: str, secrets: Path) -> None:
     rig.start(name, (sys.executable, "-m", "harness", "lab", "join", *flags), inside=name)
 
 
-def run_ours(rig: Rig, durations: Sequence[float], faults: Faults | None) -> dict[str, Any]:
-    """Run the jobs in a lab, and count what became of them."""
+def run_ours(rig: Rig, durations: Sequence[float], faults: Faults | None, *, runs: int = 1) -> dict[str, Any]:
+    """Run the jobs in a lab so often, and count what became of them. Times are those of the last run."""
     spec = prepare(rig, durations)
     secrets = find_keys(rig)
     with networks(rig):
@@ -231,18 +235,35 @@ def run_ours(rig: Rig, durations: Sequence[float], faults: Faults | None) -> dic
             classes = [f"class-{number}" for number in range(rig.classes)]
             flags = ("--lab", ADDRESS, "--lab-certificates", str(secrets), "--device-class", *classes)
             quiet = ("--no-screen-reporter",)
-            began = time.monotonic()
-            client = rig.start("client", (sys.executable, "-m", "harness", str(spec), *flags, *quiet))
-            while client.poll() is None:
-                time.sleep(0.2)
-                if faults is not None:
-                    faults.go_on(rig, secrets)
-            wall = time.monotonic() - began
+            for _ in range(runs):
+                rig.diary.write_text("")
+                began, used = time.monotonic(), children_cpu_s()
+                client = rig.start("client", (sys.executable, "-m", "harness", str(spec), *flags, *quiet))
+                while client.poll() is None:
+                    time.sleep(0.2)
+                    if faults is not None:
+                        faults.go_on(rig, secrets)
+                wall = time.monotonic() - began
+            cpu = {"client_cpu_s": children_cpu_s() - used, "scheduler_cpu_s": process_cpu_s(rig, "scheduler")}
         finally:
             for name in list(rig.processes):
                 rig.kill(name)
             unmount(rig.folder)
-    return {"wall_s": wall, "exit": client.returncode, **count(rig, durations), **makespan(rig)}
+    return {"wall_s": wall, "exit": client.returncode, **cpu, **count(rig, durations, runs), **makespan(rig)}
+
+
+def children_cpu_s() -> float:
+    """CPU seconds of the processes that this one started and that ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def process_cpu_s(rig: Rig, name: str) -> float:
+    """CPU seconds of a process so far; 0 where it has ended."""
+    with contextlib.suppress(psutil.NoSuchProcess, KeyError):
+        times = psutil.Process(rig.processes[name].pid).cpu_times()
+        return times.user + times.system
+    return 0.0
 
 
 def find_keys(rig: Rig) -> Path:
@@ -250,8 +271,8 @@ def find_keys(rig: Rig) -> Path:
     return next((path for path in found if path.name == "rig"), found[0])
 
 
-def count(rig: Rig, durations: Sequence[float]) -> dict[str, Any]:
-    """Count the results by outcome, those that are missing, and those that are stored twice."""
+def count(rig: Rig, durations: Sequence[float], runs: int = 1) -> dict[str, Any]:
+    """Count the results of so many runs by outcome, and those that are missing or stored once too often."""
     outcomes: Counter[str] = Counter()
     jobs: Counter[tuple[str, str]] = Counter()
     for file in (rig.folder / "results").rglob("result.json"):
@@ -261,10 +282,10 @@ def count(rig: Rig, durations: Sequence[float]) -> dict[str, Any]:
         jobs[result["benchmark"]["identifier"], kind] += 1
     conflicts = rig.folder / "conflicts"
     return {
-        "jobs": len(durations) * rig.classes,
+        "jobs": len(durations) * rig.classes * runs,
         "outcomes": dict(outcomes),
-        "lost": len(durations) * rig.classes - len(jobs),
-        "twice": sum(count - 1 for count in jobs.values()),
+        "lost": len(durations) * rig.classes * runs - sum(min(count, runs) for count in jobs.values()),
+        "twice": sum(max(count - runs, 0) for count in jobs.values()),
         "conflicts": conflicts.read_text().count("\n") if conflicts.exists() else 0,
     }
 
@@ -371,7 +392,7 @@ def _is_device(process: psutil.Process) -> bool:
     return False
 
 
-def run_plain(rig: Rig, durations: Sequence[float]) -> dict[str, Any]:
+def run_plain(rig: Rig, durations: Sequence[float], *, known: bool = False) -> dict[str, Any]:
     """Run the same programs by plain Dask, with the same processes, classes and encryption."""
     prepare(rig, durations)
     secrets = find_keys(rig)
@@ -385,15 +406,17 @@ def run_plain(rig: Rig, durations: Sequence[float]) -> dict[str, Any]:
             for name in rig.names:
                 wait_for("joined", rig.folder / f"{name}.log")
             listed = rig.folder / "jobs.json"
-            listed.write_text(json.dumps([script(rig, duration) for duration in durations]))
-            began = time.monotonic()
+            ordered = sorted(durations, reverse=True) if known else durations
+            listed.write_text(json.dumps([script(rig, duration) for duration in ordered]))
+            began, used = time.monotonic(), children_cpu_s()
             client = rig.start("client", (*plain, "run", _SCHEDULER, str(_PORT), str(secrets), str(listed)))
             client.wait()
             wall = time.monotonic() - began
+            cpu = {"client_cpu_s": children_cpu_s() - used, "scheduler_cpu_s": process_cpu_s(rig, "scheduler")}
         finally:
             for name in list(rig.processes):
                 rig.kill(name)
-    return {"wall_s": wall, "exit": client.returncode, **makespan(rig)}
+    return {"wall_s": wall, "exit": client.returncode, **cpu, **makespan(rig)}
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -406,6 +429,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--most", type=float, default=5.0, help="seconds of the longest job")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=1, help="of ours and plain Dask in turn")
+    parser.add_argument("--known", action="store_true", help="how long each job takes")
     parser.add_argument("--faults", action="store_true")
     parser.add_argument("--every", type=float, default=5.0, help="mean seconds between faults")
     parser.add_argument("--keep", type=Path, help="folder to keep the files of the last lab in")
@@ -416,11 +440,11 @@ def main(words: Sequence[str] | None = None) -> None:
     report: dict[str, Any] = {"arguments": {name: str(value) for name, value in vars(given).items()}}
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 
-    def lab(run: Any, *arguments: Any) -> Mapping[str, Any]:  # noqa: ANN401
+    def lab(run: Any, *arguments: Any, **options: Any) -> Mapping[str, Any]:  # noqa: ANN401
         with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
             rig = Rig(Path(folder), given.hosts, given.devices, given.classes)
             try:
-                return {"bound_s": bound(rig, durations), **run(rig, durations, *arguments)}
+                return {"bound_s": bound(rig, durations), **run(rig, durations, *arguments, **options)}
             finally:
                 if given.keep is not None:
                     shutil.rmtree(given.keep, ignore_errors=True)
@@ -430,8 +454,8 @@ def main(words: Sequence[str] | None = None) -> None:
         faults = Faults(chance, given.every)
         report["faulty"] = {**lab(run_ours, faults), "faults": dict(faults.counts)}
     for number in range(0 if given.faults else given.rounds):
-        report[f"ours {number + 1}"] = lab(run_ours, None)
-        report[f"plain {number + 1}"] = lab(run_plain)
+        report[f"ours {number + 1}"] = lab(run_ours, None, runs=2 if given.known else 1)
+        report[f"plain {number + 1}"] = lab(run_plain, known=given.known)
     text = json.dumps(report, indent=1)
     print(text)
     if given.output is not None:
