@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import DeviceLost, EnvironmentProblem
-from harness.lab import tasks
+from harness.lab import host_files, scheduler, tasks
 from harness.lab.configuration import configure, require_packages, scheduler_address
 from harness.lab.jobs import Job, JobReport, LabFile, Place
 from harness.lab.pool import PersonalAction
+from harness.lab.progress import TOPIC
 
 if TYPE_CHECKING:
     from distributed import Client, Future, Security
@@ -95,13 +96,13 @@ class Engine:
         if self._client.scheduler is None:
             raise self.lost()
         try:
-            return dict(self._client.run_on_scheduler(tasks.count_devices))
+            return dict(self._client.run_on_scheduler(scheduler.count_devices))
         except (OSError, CommClosedError) as error:
             raise self.lost() from error
 
     def list_tasks(self) -> Sequence[tuple[str, str, str]]:
         """Return name, state and address of the process of each job that the lab knows."""
-        return [tuple(task) for task in self._client.run_on_scheduler(tasks.list_tasks)]
+        return [tuple(task) for task in self._client.run_on_scheduler(scheduler.list_tasks)]
 
     def send_files(self, files: Mapping[Path, LabFile], places: Collection[Place]) -> Sequence[str]:
         """Send files to each host that lacks them, once: devices that share a cache share its files.
@@ -127,8 +128,8 @@ class Engine:
     def send_files_to(self, address: str, files: Mapping[Path, LabFile]) -> None:
         """Send the files to a process whose host lacks them."""
         by_digest = {file.sha256: path for path, file in files.items()}
-        for digest in self._call(address, tasks.missing_files, tuple(by_digest)):
-            self._call(address, tasks.store_file, digest, _read(by_digest[digest]))
+        for digest in self._call(address, host_files.missing_files, tuple(by_digest)):
+            self._call(address, host_files.store_file, digest, _read(by_digest[digest]))
 
     def find_processes(self, resource: str) -> Sequence[str]:
         """Return the addresses of the processes that have a resource.
@@ -139,7 +140,7 @@ class Engine:
         from distributed.comm.core import CommClosedError  # noqa: PLC0415 - an extra
 
         try:
-            return list(self._client.run_on_scheduler(tasks.find_processes, resource))
+            return list(self._client.run_on_scheduler(scheduler.find_processes, resource))
         except (OSError, CommClosedError) as error:
             raise self.lost() from error
 
@@ -278,11 +279,11 @@ class Engine:
             if isinstance(message, Mapping) and message.get("job") in jobs:
                 show(str(message["device"]), str(message["kind"]), str(message["text"]))
 
-        self._client.subscribe_topic(tasks.TOPIC, receive)
+        self._client.subscribe_topic(TOPIC, receive)
         try:
             yield
         finally:
-            self._client.unsubscribe_topic(tasks.TOPIC)
+            self._client.unsubscribe_topic(TOPIC)
 
     def lost(self) -> LabLost:
         """Return the error that its connection was lost."""

@@ -44,9 +44,10 @@ from harness.lab.pool import (
     remove_withdrawal,
     write_withdrawal,
 )
+from harness.lab.processes import VARIABLE, ServedDevice
 from harness.lab.quiet_hours import QuietHours, quiet_until
 from harness.lab.scheduler import stop_event
-from harness.lab.tasks import VARIABLE, ServedDevice, check_health, finish_job
+from harness.lab.tasks import check_health, finish_job
 
 if TYPE_CHECKING:
     from distributed import Nanny, Security

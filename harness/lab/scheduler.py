@@ -1,17 +1,18 @@
-"""`harness lab serve`: the scheduler."""
+"""`harness lab serve`: the scheduler, and the functions that run in it."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
+from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.lab.configuration import LOCAL, configure, require_packages
 
 if TYPE_CHECKING:
-    from distributed import Security
+    from distributed import Scheduler, Security
 
 _LOCAL = frozenset({LOCAL, "::1", "localhost"})
 
@@ -69,3 +70,24 @@ def stop_event() -> asyncio.Event:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, event.set)
     return event
+
+
+def list_tasks(dask_scheduler: Scheduler | None = None) -> list[tuple[str, str, str]]:
+    """Return key, state and address of the process of each job that the scheduler knows. Runs in the scheduler."""
+    tasks: Any = dask_scheduler.tasks if dask_scheduler is not None else {}
+    return [
+        (str(task.key), str(task.state), task.processing_on.address if task.processing_on is not None else "")
+        for task in tasks.values()
+    ]
+
+
+def find_processes(resource: str, dask_scheduler: Scheduler | None = None) -> list[str]:
+    """Return the addresses of the processes that have a resource. Runs in the scheduler."""
+    workers: Any = dask_scheduler.workers if dask_scheduler is not None else {}
+    return [str(address) for address, worker in workers.items() if resource in worker.resources]
+
+
+def count_devices(dask_scheduler: Scheduler | None = None) -> dict[str, int]:
+    """Return how many processes have each resource. Runs in the scheduler."""
+    workers: Any = dask_scheduler.workers if dask_scheduler is not None else {}
+    return dict(Counter(name for worker in workers.values() for name, amount in worker.resources.items() if amount))

@@ -1,24 +1,18 @@
-"""Functions that run in the process of a device, or in the scheduler. They take and return JSON."""
+"""Functions that run in the process of a device. They take and return JSON."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
-import hashlib
-import os
 import pickle
 import socket
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, Final
-
-from pydantic import BeforeValidator, PlainSerializer
+from typing import TYPE_CHECKING, Any, Final
 
 from harness import plugins
 from harness.config.settings import Settings
@@ -26,30 +20,25 @@ from harness.core.benchmark import Benchmark
 from harness.core.device import Device
 from harness.core.device_doubt import LAST_GOOD_CHECK
 from harness.core.errors import DeviceLost, EnvironmentProblem, HarnessError
-from harness.core.protocols import BoardRow, Platform, Task, is_local
+from harness.core.protocols import Platform, is_local
 from harness.core.result import Outcome, Report
-from harness.core.values import Value
-from harness.files.atomic import write_atomically
 from harness.flows.measure import run as flow
 from harness.flows.measure.jobs import report_failure
 from harness.flows.measure.metering import NO_METERS
 from harness.flows.measure.named_parts import load_frameworks
 from harness.flows.measure.plan import Failure, Plan, assign
 from harness.lab.health import DeviceHealth, health_file, peek_health
+from harness.lab.host_files import missing_files
 from harness.lab.jobs import FILES, ChosenSettings, Job, JobReport, Place, RunningJob, own_versions
 from harness.lab.pairs import measure_pairs, open_runner
 from harness.lab.pool import PersonalAction, explain_absence, list_actions, request_action
-from harness.lab.quiet_hours import QuietHours
+from harness.lab.processes import ServedDevice, served_device
+from harness.lab.progress import LabProgress
 from harness.lab.sharing import use_host
 
 if TYPE_CHECKING:
-    from distributed import Scheduler, Worker
+    from distributed import Worker
 
-VARIABLE: Final = "EDGE_HARNESS_LAB_DEVICE"
-"""Environment variable of a process: the device that it serves (`ServedDevice`)."""
-BUILDS_VARIABLE: Final = "EDGE_HARNESS_LAB_BUILDS"
-"""The same of a process that builds for others (`ServedBuilds`)."""
-TOPIC: Final = "harness"
 _RETURN_S: Final = 10.0
 """How long a job waits for a device that went away: another one of its class can do it."""
 _FETCH_S: Final = 60.0
@@ -64,74 +53,9 @@ _current: Final[list[tuple[float, Job]]] = []
 """The job that is measured now, with the monotonic time at which it began; none while the process waits."""
 
 
-def _to_text(pickled: bytes) -> str:
-    return base64.b64encode(pickled).decode()
-
-
-def _to_bytes(text: object) -> object:
-    return base64.b64decode(text) if isinstance(text, str) else text
-
-
-class ServedDevice(Value):
-    """What the process of a device is told when it starts.
-
-    Attributes:
-        device: The device.
-        device_class: Its class.
-        cache_dir: Cache of its host.
-        settings: Settings of its host, pickled: options of plug-ins, such as where the server of adb is.
-        is_checked: Whether its health is checked.
-        quiet_hours: Quiet hours of its host.
-    """
-
-    device: Device
-    device_class: str
-    cache_dir: Path
-    settings: Annotated[bytes, PlainSerializer(_to_text), BeforeValidator(_to_bytes)]
-    is_checked: bool = False
-    quiet_hours: tuple[QuietHours, ...] = ()
-
-
-class ServedBuilds(Value):
-    """What the process of a host that builds for others is told when it starts.
-
-    Attributes:
-        cache_dir: Cache of its host.
-        settings: Settings of its host, pickled: options of plug-ins.
-        toolchain: Digest of its toolchain.
-    """
-
-    cache_dir: Path
-    settings: Annotated[bytes, PlainSerializer(_to_text), BeforeValidator(_to_bytes)]
-    toolchain: str
-
-    @property
-    def host_settings(self) -> Settings:
-        """Settings of its host."""
-        settings: Settings = pickle.loads(self.settings)  # noqa: S301 - written by the process that started this one
-        return settings
-
-
-def builds_of_this_process() -> ServedBuilds:
-    """Return what this process was told that builds for others.
-
-    Raises:
-        EnvironmentProblem: It does not.
-    """
-    text = os.environ.get(BUILDS_VARIABLE)
-    if text is None:
-        raise EnvironmentProblem("this process builds nothing", hint="start it by `harness lab join ADDRESS --builds`")
-    return ServedBuilds.model_validate_json(text)
-
-
-def _cache_dir() -> Path:
-    """Return the cache of this host."""
-    return builds_of_this_process().cache_dir if BUILDS_VARIABLE in os.environ else _served().cache_dir
-
-
 def describe_place(dask_worker: Worker | None = None) -> str:
     """Return the `Place` of this process."""
-    served = _served()
+    served = served_device()
     current = (
         RunningJob(title=job.benchmark.title, measuring_s=time.monotonic() - began, expected_s=job.expected_s)
         for began, job in tuple(_current)
@@ -168,29 +92,6 @@ def _peek(served: ServedDevice) -> DeviceHealth:
     return peek_health(health_file(served.cache_dir, served.device))
 
 
-def missing_files(digests: tuple[str, ...]) -> tuple[str, ...]:
-    """Return which files this host does not have."""
-    folder = _cache_dir() / FILES
-    return tuple(digest for digest in digests if not (folder / digest / "content").is_file())
-
-
-def store_file(sha256: str, content: bytes) -> str:
-    """Keep a file, whose content has to have the digest, which is returned.
-
-    Raises:
-        EnvironmentProblem: It has another, or cannot be written.
-    """
-    found = hashlib.sha256(content).hexdigest()
-    if found != sha256:
-        raise EnvironmentProblem(f"a file arrived as {found[:12]} instead of {sha256[:12]}", hint="send it again")
-    try:
-        write_atomically(_cache_dir() / FILES / sha256 / "content", content)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise EnvironmentProblem(f"{socket.gethostname()} cannot keep a file: {reason}", hint="make room") from error
-    return sha256
-
-
 def run_job(text: str) -> str:
     """Measure a job on the device of this process, and return the `JobReport`."""
     from distributed import get_worker  # noqa: PLC0415 - an extra
@@ -200,7 +101,7 @@ def run_job(text: str) -> str:
 
 def _run_job(text: str, worker: Worker | None) -> str:
     address = str(worker.address) if worker is not None else ""
-    job, served = Job.model_validate_json(text), _served()
+    job, served = Job.model_validate_json(text), served_device()
     with _one_at_a_time:
         missing = missing_files(tuple(file.sha256 for file in job.files.values()))
         if missing:
@@ -214,7 +115,7 @@ def _run_job(text: str, worker: Worker | None) -> str:
             except HarnessError as error:
                 return JobReport(absent=error.message, address=address).model_dump_json()
             with _shown_in_status(job):
-                reports = _do(job, platform, device, settings, _LabProgress(job, device, worker))
+                reports = _do(job, platform, device, settings, LabProgress(job, device, worker))
     report, *further = (_finish_report(each, served) for each in reports)
     report = report.model_copy(update={"result": report.result.model_copy(update={"uid": job.uid})})
     return JobReport(report=report, further=tuple(further), address=address).model_dump_json()
@@ -254,7 +155,7 @@ def leave_to_host(text: str) -> str:
     Raises:
         EnvironmentProblem: The host cannot keep it.
     """
-    served = _served()
+    served = served_device()
     action = PersonalAction.model_validate_json(text).model_copy(update={"time": time.time()})
     try:
         request_action(served.cache_dir, served.device, action)
@@ -273,27 +174,6 @@ async def check_health(text: str, dask_worker: Worker | None = None) -> str:
         _checking.clear()
 
 
-def list_tasks(dask_scheduler: Scheduler | None = None) -> list[tuple[str, str, str]]:
-    """Return key, state and address of the process of each job that the scheduler knows. Runs in the scheduler."""
-    tasks: Any = dask_scheduler.tasks if dask_scheduler is not None else {}
-    return [
-        (str(task.key), str(task.state), task.processing_on.address if task.processing_on is not None else "")
-        for task in tasks.values()
-    ]
-
-
-def find_processes(resource: str, dask_scheduler: Scheduler | None = None) -> list[str]:
-    """Return the addresses of the processes that have a resource. Runs in the scheduler."""
-    workers: Any = dask_scheduler.workers if dask_scheduler is not None else {}
-    return [str(address) for address, worker in workers.items() if resource in worker.resources]
-
-
-def count_devices(dask_scheduler: Scheduler | None = None) -> dict[str, int]:
-    """Return how many processes have each resource. Runs in the scheduler."""
-    workers: Any = dask_scheduler.workers if dask_scheduler is not None else {}
-    return dict(Counter(name for worker in workers.values() for name, amount in worker.resources.items() if amount))
-
-
 class _Collector:
     """Reporter that keeps the only report."""
 
@@ -309,50 +189,7 @@ class _Collector:
         pass
 
 
-class _LabProgress:
-    """Progress that is sent to the client of a job. Any thread may use it."""
-
-    def __init__(self, job: Job, device: Device, worker: Worker | None) -> None:
-        self._worker = worker
-        self._job = job
-        self._device = device
-
-    def say(self, text: str) -> None:
-        self._send("say", text)
-
-    def warn(self, text: str) -> None:
-        self._send("warn", text)
-
-    @contextlib.contextmanager
-    def task(self, text: str, total: float | None = None) -> Iterator[Task]:  # noqa: ARG002 - a protocol
-        self._send("say", text)
-        yield _SilentTask()
-
-    @contextlib.contextmanager
-    def board(self, title: str, header: Sequence[str]) -> Iterator[_SilentBoard]:  # noqa: ARG002 - a protocol
-        """Show no table: the client shows what all batches together have shown."""
-        yield _SilentBoard()
-
-    def _send(self, kind: str, text: str) -> None:
-        message = {"job": self._job.id, "device": self._device.name, "kind": kind, "text": text}
-        if self._worker is not None:
-            self._worker.log_event(TOPIC, message)
-
-
-class _SilentBoard:
-    def show(self, rows: Sequence[BoardRow]) -> None:
-        """Show nothing (`Board`)."""
-
-    def update(self, number: int, row: Callable[[], BoardRow], *, is_decided: bool) -> None:
-        """Show nothing (`Board`)."""
-
-
-class _SilentTask:
-    def update(self, *, completed: float | None = None, total: float | None = None, text: str | None = None) -> None:
-        """Show nothing: a lab has the beginning of a task, and its end."""
-
-
-def _do(job: Job, platform: Platform, device: Device, settings: Settings, progress: _LabProgress) -> Sequence[Report]:
+def _do(job: Job, platform: Platform, device: Device, settings: Settings, progress: LabProgress) -> Sequence[Report]:
     """Do a job by the flow of `harness run` or `harness compare`; whatever goes wrong is a failed result."""
     benchmark, collector = _with_files(job, settings.cache_dir), _Collector()
     difference = own_versions().explain_difference(job.versions)
@@ -422,15 +259,3 @@ def _settings(job: Job, served: ServedDevice, scratch: Path) -> Settings:
         screen_reporter=False,
         **chosen,
     )
-
-
-def _served() -> ServedDevice:
-    """Return the device of this process.
-
-    Raises:
-        EnvironmentProblem: It serves none.
-    """
-    text = os.environ.get(VARIABLE)
-    if text is None:
-        raise EnvironmentProblem("this process serves no device", hint="start it by `harness lab join ADDRESS`")
-    return ServedDevice.model_validate_json(text)

@@ -14,7 +14,7 @@ from harness.config.settings import Settings
 from harness.core.errors import UsageError
 from harness.core.protocols import is_local
 from harness.lab.builds.orders import build_resource, toolchain_resource
-from harness.lab.tasks import BUILDS_VARIABLE, ServedBuilds
+from harness.lab.processes import BUILDS_VARIABLE, ServedBuilds
 
 NAME: Final = "builds"
 

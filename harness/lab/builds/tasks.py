@@ -31,9 +31,10 @@ from harness.files.programs import RUNNER
 from harness.flows.measure.runners import with_options
 from harness.lab.builds.orders import BuildAnswer, BuildOrder, unpack
 from harness.lab.builds.progress import SilentProgress
+from harness.lab.host_files import missing_files
 from harness.lab.jobs import FILES, LabFile, describe_file, own_versions
+from harness.lab.processes import served_builds
 from harness.lab.sharing import use_host
-from harness.lab.tasks import builds_of_this_process, missing_files
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -86,7 +87,7 @@ class _SentSource:
 
 def find_answer(key: str) -> str:
     """Return the `BuildAnswer` to an order that this host built and still has; empty where there is none."""
-    cache_dir = builds_of_this_process().cache_dir
+    cache_dir = served_builds().cache_dir
     try:
         answer = BuildAnswer.model_validate_json((cache_dir / _ANSWERS / f"{key}.json").read_bytes())
     except (OSError, ValidationError):
@@ -97,7 +98,7 @@ def find_answer(key: str) -> str:
 
 def read_file(sha256: str) -> bytes:
     """Return the content of a file that this host keeps."""
-    return (builds_of_this_process().cache_dir / FILES / sha256 / "content").read_bytes()
+    return (served_builds().cache_dir / FILES / sha256 / "content").read_bytes()
 
 
 def run_build(text: str) -> str:
@@ -115,7 +116,7 @@ def _run_build(text: str, worker: Worker | None) -> str:
     here = {
         "host": socket.gethostname(),
         "address": str(worker.address) if worker is not None else "",
-        "toolchain": builds_of_this_process().toolchain,
+        "toolchain": served_builds().toolchain,
     }
     archives = (*([order.files] if order.files is not None else []), order.recipe)
     missing = missing_files(tuple(file.sha256 for file in archives))
@@ -130,7 +131,7 @@ def _run_build(text: str, worker: Worker | None) -> str:
         message, hint = (error.message, error.hint) if isinstance(error, HarnessError) else (str(error), None)
         return BuildAnswer(problem=message, hint=hint, **here).model_dump_json()
     answer = answer.model_copy(update={**here, "seconds": time.monotonic() - began})
-    place = builds_of_this_process().cache_dir / _ANSWERS / f"{order.key}.json"
+    place = served_builds().cache_dir / _ANSWERS / f"{order.key}.json"
     write_atomically(place, answer.model_dump_json().encode())
     return answer.model_dump_json()
 
@@ -142,7 +143,7 @@ def _build(order: BuildOrder) -> BuildAnswer:
         BuildFailed: The commit cannot be built.
         HarnessError: This host cannot build it.
     """
-    served = builds_of_this_process()
+    served = served_builds()
     if difference := own_versions().explain_difference(order.versions):
         raise EnvironmentProblem(f"the client has {difference}", hint="install the same everywhere")
     framework = plugins.framework(order.framework, served.host_settings)
