@@ -16,6 +16,9 @@ from harness.store.database.tables import LAB_OFFERS, RESULTS, RUN_REQUESTS
 from harness.store.history import Page
 from harness.store.run_requests import MOST_ATTEMPTS, LabOffer, RequestPage, RequestState, RunRequest, WantedRun
 
+_FIRST_REST_S: Final = 5.0
+_LONGER: Final = 4.0
+_LONGEST_REST_S: Final = 300.0
 OFFER_S: Final = 60.0
 """How long an offer is valid that its lab does not repeat."""
 _NAMESPACE: Final = uuid.UUID("0d1c2b0e-52c5-5bb4-9a5e-6f3b8e3c7a41")
@@ -194,6 +197,7 @@ def claim_request(
             row
             for row in connection.execute(select(RUN_REQUESTS).where(RUN_REQUESTS.c.state == RequestState.QUEUED.value))
             if row.device_class in device_classes
+            and (row.lease is None or row.lease <= now)
             and not offer.explain_refusal(row.specification, row.benchmark, row.device_class, row.repository)
         ]
         if not waiting:
@@ -248,6 +252,8 @@ def release_request(
 ) -> RunRequest:
     """Give a request back to the queue; after `MOST_ATTEMPTS` that are counted it has failed.
 
+    What counts rests before it is given to a lab again, longer each time: what is away now may be back then.
+
     Raises:
         NoSuchRequest: There is none.
         RequestConflict: It is no longer this lab's.
@@ -257,7 +263,8 @@ def release_request(
         if not is_counted:
             _change(connection, identity, attempts=row.attempts - 1)
             row = _require_claim(connection, identity, claim)
-        _give_back(connection, row, reason, now)
+        rest_s = min(_FIRST_REST_S * _LONGER ** (row.attempts - 1), _LONGEST_REST_S) if is_counted else 0.0
+        _give_back(connection, row, reason, now, rest_s=rest_s)
         return _read(_find(connection, identity), now)
 
 
@@ -334,10 +341,12 @@ def _end_leases(connection: Connection, now: float) -> None:
         _give_back(connection, row, _GONE, now)
 
 
-def _give_back(connection: Connection, row: Row[tuple[object, ...]], reason: str, now: float) -> None:
+def _give_back(
+    connection: Connection, row: Row[tuple[object, ...]], reason: str, now: float, *, rest_s: float = 0.0
+) -> None:
     words = shown_text(reason[:_REASON_CHARACTERS])
     if row.attempts < MOST_ATTEMPTS:
-        _change(connection, row.id, state=RequestState.QUEUED.value, lease=None, claim="", reason=words)
+        _change(connection, row.id, state=RequestState.QUEUED.value, lease=now + rest_s, claim="", reason=words)
         return
     words = f"{words}; it was begun {row.attempts} times"
     _change(connection, row.id, state=RequestState.FAILED.value, lease=None, finished=now, reason=words)

@@ -287,7 +287,7 @@ RUN_REQUESTS: Final = Table(
     Column("state", String, nullable=False),
     Column("attempts", Integer, nullable=False, default=0),
     Column("claim", String, nullable=False, default=""),  # chosen by the lab that has it; "" without one
-    Column("lease", Double),  # end of the time for which it is that lab's
+    Column("lease", Double),  # end of the time for which it is that lab's; until then a queued one rests
     Column("started", Double),
     Column("finished", Double),
     Column("results", Text, nullable=False, default="[]"),  # uids, as JSON

@@ -124,7 +124,7 @@ def test_commits_are_kept_as_they_were_named_and_as_they_were_first_understood(o
     told = renew_lease(offered, asked.id, "c1", lease_s=LEASE_S, now=NOW, commits=("a" * 40, "b" * 40))
     assert (told.commit_id, told.control_id) == ("a" * 40, "b" * 40)
     release_request(offered, asked.id, "c1", "", NOW)
-    assert claim(offered, "c2").commit_id == "a" * 40
+    assert claim(offered, "c2", now=NOW + 5).commit_id == "a" * 40
     again = renew_lease(offered, asked.id, "c2", lease_s=LEASE_S, now=NOW, commits=("c" * 40, "d" * 40))
     assert (again.commit_id, again.control_id, again.commit) == ("a" * 40, "b" * 40, "#7")
 
@@ -253,7 +253,26 @@ def test_a_lab_that_gives_a_request_back_says_why(offered: Database) -> None:
         RequestState.QUEUED,
         "the lab does not answer\N{REPLACEMENT CHARACTER}",
     )
-    assert claim(offered, "c2").id == asked.id
+    assert claim(offered, "c2", now=NOW + 5).id == asked.id
+
+
+def test_a_request_that_was_given_back_rests_longer_each_time(offered: Database) -> None:
+    """A repository that is away for a minute takes one attempt or two, not all."""
+    asked, other, now = ask(offered, "anna", "1"), ask(offered, "anna", "2", now=NOW + 1), NOW
+    rests = []
+    for number in range(MOST_ATTEMPTS):
+        assert claim(offered, f"c{number}", now=now).id == asked.id
+        released = release_request(offered, asked.id, f"c{number}", "no such host", now)
+        if released.state is RequestState.FAILED:
+            break
+        began = now
+        while claim_request(offered, LAB, "x", ["pixel"], lease_s=LEASE_S, now=now).id == other.id:  # type: ignore[union-attr]
+            release_request(offered, other.id, "x", "the lab is away", now, is_counted=False)
+            now += 1
+        release_request(offered, asked.id, "x", "the lab is away", now, is_counted=False)
+        rests.append(now - began)
+    assert rests == [5, 20, 80, 300]
+    assert released.reason == f"no such host; it was begun {MOST_ATTEMPTS} times"
 
 
 def test_an_attempt_in_which_the_lab_was_away_is_not_counted(offered: Database) -> None:
