@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.project import Project, generic, one_test
+from tests.e2e.groups import MEASURING
 from tests.e2e.repositories import Repository, git_repository, hg_repository, need, snapshot
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, MEASURING]
 FEW = ("--pairs", "40", "--seed", "11")
 
 

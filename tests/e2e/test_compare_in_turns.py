@@ -17,9 +17,10 @@ from harness import shell
 from harness.core.command import Command
 from tests.benchmarks.decisions.slowed_runner import VARIABLE, compile_slowed_runner
 from tests.cli.project import Project, command
+from tests.e2e.groups import MEASURING
 from tests.processes import wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, MEASURING]
 
 PROGRAMS = Path(__file__).parents[1] / "frameworks" / "executorch" / "tiny_programs.py"
 

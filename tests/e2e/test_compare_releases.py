@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.project import Project
+from tests.e2e.groups import MEASURING
 from tests.e2e.repositories import need
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, MEASURING]
 MODELS = Path("specifications/models").absolute()
 CONTROL, TREATMENT = "1.4.1", "1.5.1"
 

@@ -10,8 +10,9 @@ import harness
 from harness.core.examples import Stage
 from harness.core.result import Result
 from tests.cli.project import Project
+from tests.e2e.groups import MEASURING
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, MEASURING]
 
 SPEC = {
     "model": {

@@ -10,8 +10,9 @@ import pytest
 
 from harness.presentation.documents import RankingDocument
 from tests.cli.project import Project
+from tests.e2e.groups import MEASURING
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, MEASURING]
 
 MODEL: dict[str, Any] = {
     "name": "mlp",

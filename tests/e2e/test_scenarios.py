@@ -20,8 +20,9 @@ from harness.core.errors import BuildFailed
 from harness.testing.progress import RecordedProgress
 from tests.cli.project import Project, generic, observe, one_test
 from tests.e2e.desk import Desk
+from tests.e2e.groups import MEASURING
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, MEASURING]
 
 ADD = Path(__file__).parents[2] / "specifications" / "models" / "add.json"
 INTERVAL_NS = 20e6

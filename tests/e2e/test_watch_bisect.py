@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.project import Outcome, Project, command
+from tests.e2e.groups import MEASURING
 from tests.e2e.repositories import need
 from tests.e2e.watched import WORK, Watch, watch_of
 from tests.processes import wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, MEASURING]
 
 
 @pytest.fixture

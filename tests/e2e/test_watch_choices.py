@@ -9,10 +9,11 @@ import pytest
 from harness.store.canonical_json import load_result
 from harness.watch.store.commits import CommitStatus
 from tests.cli.project import Project, generic, one_test
+from tests.e2e.groups import MEASURING
 from tests.e2e.repositories import need
 from tests.e2e.watched import Watch, watch_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, MEASURING]
 
 WEEK_S = 7 * 24 * 3600
 

@@ -16,11 +16,12 @@ from harness.core.alarm import AlarmStage
 from harness.watch.store.commits import CommitStatus
 from harness.watch.store.notifications import DeliveryStatus
 from tests.cli.project import Project, command
+from tests.e2e.groups import MEASURING
 from tests.e2e.repositories import need
 from tests.e2e.watched import Watch, culprits, documents, watch_of
 from tests.processes import wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, MEASURING]
 
 FEW = ("--pairs", "8")
 HOUR = ("--interval", "3600")

@@ -12,10 +12,11 @@ from harness.core.change import ChangeKind
 from harness.watch.store.commits import CommitStatus
 from harness.watch.store.notifications import DeliveryStatus
 from tests.cli.project import Outcome, Project
+from tests.e2e.groups import MEASURING
 from tests.e2e.repositories import need
 from tests.e2e.watched import WORK, Watch, culprits, documents, watch_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, MEASURING]
 
 FEW = ("--pairs", "10")
 

@@ -8,10 +8,11 @@ import pytest
 
 from harness.watch.store.commits import CommitStatus
 from tests.e2e.desk import Desk, identity
+from tests.e2e.groups import MEASURING
 from tests.e2e.repositories import need
 from tests.e2e.watched import Watch, watch_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, MEASURING]
 
 FEW = ("--pairs", "6")
 

@@ -17,10 +17,11 @@ import pytest
 from harness.core.alarm import AlarmStage
 from harness.watch.store.commits import CommitStatus
 from tests.cli.project import Project
+from tests.e2e.groups import MEASURING
 from tests.e2e.repositories import need
 from tests.e2e.watched import Watch, culprits, watch_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, MEASURING]
 
 FEW = ("--pairs", "8")
 SECRET = "between us"
