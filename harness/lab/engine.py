@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _CONNECT_S = 15.0
 _ROUND_TRIP_S = 30.0
+_FORGET_S = 0.3
+"""How long processes have to forget jobs that were cancelled, before it is asked which of them have begun one."""
 
 OnProgress = Callable[[str, str, str], None]
 """Called with the name of a device, `say` or `warn`, and a line. From any thread."""
@@ -265,9 +268,13 @@ class Engine:
         if not pending:
             return
         keys = {task.future.key for task in pending}
-        busy = [address for key, _, address in self.list_tasks() if key in keys and address]
+        jobs = {task.job.id for task in pending}
+        given = {address for key, _, address in self.list_tasks() if key in keys and address}
         self._client.cancel([task.future for task in pending], force=True)
-        if busy:
+        time.sleep(_FORGET_S)
+        begun = self._client.run(tasks.begun_jobs, workers=list(given), on_error="ignore") if given else {}
+        busy = [address for address, identities in begun.items() if not jobs.isdisjoint(identities or ())]
+        if busy:  # others do the job of somebody else, which would have to be done again
             self._client.restart_workers(busy, timeout=_ROUND_TRIP_S, raise_for_error=False)
 
     @contextlib.contextmanager

@@ -49,6 +49,7 @@ _checking: Final = threading.Event()
 """Set while the health of the device is checked."""
 
 
+_begun: Final[set[str]] = set()
 _current: Final[list[tuple[float, Job]]] = []
 """The job that is measured now, with the monotonic time at which it began; none while the process waits."""
 
@@ -96,7 +97,17 @@ def run_job(text: str) -> str:
     """Measure a job on the device of this process, and return the `JobReport`."""
     from distributed import get_worker  # noqa: PLC0415 - an extra
 
-    return _run_job(text, get_worker())
+    identity = Job.model_validate_json(text).id
+    _begun.add(identity)
+    try:
+        return _run_job(text, get_worker())
+    finally:
+        _begun.discard(identity)
+
+
+def begun_jobs() -> list[str]:
+    """Return the ids of the jobs that this process has begun and not ended, and those that wait for its device."""
+    return list(_begun)
 
 
 def _run_job(text: str, worker: Worker | None) -> str:

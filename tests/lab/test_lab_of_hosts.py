@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -196,6 +197,23 @@ def test_an_interrupted_client_leaves_nothing_that_measures(project: Project) ->
         quick = project.write("quick.json", generic(one_test("b", observe(5, 6))))
         again = project.harness(quick, "--lab", opened.address)
         assert again.code == 0, again.stderr
+
+
+def test_a_client_that_waits_for_a_device_may_be_interrupted_without_harm_to_whoever_has_it(project: Project) -> None:
+    first = project.write("first.json", generic(one_test("a", *_slow(project, seconds=600))))
+    second = project.write("second.json", generic(one_test("b", observe(5, 6))))
+    with open_lab(project.folder) as opened, opened.host("green") as host, client_of(project, opened, first):
+        wait_until(lambda: bool(measuring_children(host, "slow.py")), BEGINNING_S)
+        measuring = {process.pid for process in measuring_children(host, "slow.py")}
+        with client_of(project, opened, second) as waiting:
+            assert waiting.stdout is not None
+            assert any("1 jobs for" in line for line in waiting.stdout)
+            time.sleep(2)  # until the process of the device has it
+            waiting.send_signal(signal.SIGINT)
+            waiting.communicate(timeout=90)
+        assert waiting.returncode == 130
+        time.sleep(2)
+        assert {process.pid for process in measuring_children(host, "slow.py")} == measuring
 
 
 def test_a_lab_without_certificates_listens_here_alone(lab: Lab) -> None:
