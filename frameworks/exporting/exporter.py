@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from frameworks import packages
 from frameworks.exporting import provenance
-from frameworks.exporting.catalogue import DEFINITIONS, Catalogue, recipes_of
+from frameworks.exporting.catalogue import DEFINITIONS, Catalogue, CatalogueEntry, recipes_of
 from frameworks.exporting.child import LOG, REPORT, beside
 from harness import shell
 from harness.core.benchmark import Export
@@ -78,8 +78,7 @@ class FileExporter:
         """
         process = {**provenance.own_sources(self.process), **provenance.own_sources(__name__)}
         parts = {**provenance.versions(self.packages), "process": sha256_of_files(process)}
-        entries = (("definition", DEFINITIONS.find(export.definition)), ("recipe", self.recipes.find(export.recipe)))
-        for role, entry in entries:
+        for role, entry in self._find_entries(export).items():
             parts[role] = sha256_of_files(provenance.sources(entry.module))
             if not provenance.is_own(entry.module):
                 parts[f"{role}_version"] = entry.version or provenance.installed_version(entry.module) or "none"
@@ -88,6 +87,25 @@ class FileExporter:
             if isinstance(value, str) and value and Path(value).is_file():
                 parts[f"option {name}"] = sha256_of_file(Path(value))
         return parts
+
+    def _find_entries(self, export: Export) -> Mapping[str, CatalogueEntry]:
+        """Return definition and recipe.
+
+        Raises:
+            ExportFailed: There is no such definition or recipe; both are told.
+        """
+        found: dict[str, CatalogueEntry] = {}
+        failures: list[ExportFailed] = []
+        named = (("definition", DEFINITIONS, export.definition), ("recipe", self.recipes, export.recipe))
+        for role, catalogue, name in named:
+            try:
+                found[role] = catalogue.find(name)
+            except ExportFailed as failure:
+                failures.append(failure)
+        if failures:
+            hints = (failure.hint for failure in failures if failure.hint)
+            raise ExportFailed(", and ".join(failure.message for failure in failures), hint="; recipes: ".join(hints))
+        return found
 
     def versions(self, export: Export) -> dict[str, str]:
         """Return the versions of the packages involved in an export."""

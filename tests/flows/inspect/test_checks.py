@@ -84,6 +84,9 @@ def test_a_misspelt_framework_hides_no_other_mistake(write: Write) -> None:
     settings = write(model, {**COMMAND, "command": "x {nothing}"}, {**COMMAND, "identifier": "b", "iter": 3})
     with pytest.raises(SpecificationError) as broken:
         load_benchmarks(settings)
+    assert "unknown export recipe `xnnpack_q9`" in broken.value.problems[1].message
+    assert "did you mean `mlp`?" in (broken.value.problems[1].hint or "")
+    assert "did you mean `xnnpack_q8`?" in (broken.value.problems[1].hint or "")
     assert [(problem.pointer, problem.message.partition("`")[0]) for problem in broken.value.problems] == [
         ("/model/framework", "no framework "),
         ("/model/files/a", "unknown model definition "),
