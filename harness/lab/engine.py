@@ -82,9 +82,8 @@ class Engine:
         Raises:
             LabLost: The scheduler went away.
         """
-        if self._client.scheduler is None:
-            raise self.lost()
-        answers = self._client.run(tasks.describe_place, on_error="ignore")
+        with self._reaching_scheduler():
+            answers = self._client.run(tasks.describe_place, on_error="ignore")
         texts = (answer for answer in answers.values() if isinstance(answer, str))
         return sorted(map(Place.model_validate_json, texts), key=lambda place: (place.device_class, place.device.name))
 
@@ -94,18 +93,17 @@ class Engine:
         Raises:
             LabLost: The scheduler went away.
         """
-        from distributed.comm.core import CommClosedError  # noqa: PLC0415 - an extra
-
-        if self._client.scheduler is None:
-            raise self.lost()
-        try:
+        with self._reaching_scheduler():
             return dict(self._client.run_on_scheduler(scheduler.count_devices))
-        except (OSError, CommClosedError) as error:
-            raise self.lost() from error
 
     def list_tasks(self) -> Sequence[tuple[str, str, str]]:
-        """Return name, state and address of the process of each job that the lab knows."""
-        return [tuple(task) for task in self._client.run_on_scheduler(scheduler.list_tasks)]
+        """Return name, state and address of the process of each job that the lab knows.
+
+        Raises:
+            LabLost: The scheduler went away.
+        """
+        with self._reaching_scheduler():
+            return [tuple(task) for task in self._client.run_on_scheduler(scheduler.list_tasks)]
 
     def send_files(self, files: Mapping[Path, LabFile], places: Collection[Place]) -> Sequence[str]:
         """Send files to each host that lacks them, once: devices that share a cache share its files.
@@ -140,12 +138,8 @@ class Engine:
         Raises:
             LabLost: The scheduler went away.
         """
-        from distributed.comm.core import CommClosedError  # noqa: PLC0415 - an extra
-
-        try:
+        with self._reaching_scheduler():
             return list(self._client.run_on_scheduler(scheduler.find_processes, resource))
-        except (OSError, CommClosedError) as error:
-            raise self.lost() from error
 
     def ask(self, address: str, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - of any kind
         """Call a function in a process, whatever it is doing.
@@ -291,6 +285,21 @@ class Engine:
             yield
         finally:
             self._client.unsubscribe_topic(TOPIC)
+
+    @contextlib.contextmanager
+    def _reaching_scheduler(self) -> Iterator[None]:
+        """Raise `LabLost` for whatever the library raises when it does not reach the scheduler.
+
+        That is a `ValueError` too: tornado's, of a connection that breaks in its TLS handshake.
+        """
+        from distributed.comm.core import CommClosedError  # noqa: PLC0415 - an extra
+
+        if self._client.scheduler is None:
+            raise self.lost()
+        try:
+            yield
+        except (OSError, CommClosedError, ValueError) as error:
+            raise self.lost() from error
 
     def lost(self) -> LabLost:
         """Return the error that its connection was lost."""
