@@ -17,6 +17,7 @@ from harness import display, shell
 from harness.config import arguments, flags
 from harness.config.flags import Words
 from harness.core.errors import ExitCode, UsageError
+from harness.lab.configuration import LOCAL, PORT
 
 if TYPE_CHECKING:
     from harness.config.flags import InspectFlags as LabFlags
@@ -32,8 +33,8 @@ _LONGEST_CHECK_H = 24.0 * 30
 
 def serve(
     *,
-    host: Annotated[str, Parameter(metavar="ADDRESS")] = "127.0.0.1",
-    port: Annotated[int, Parameter(metavar="NUMBER")] = 8786,
+    host: Annotated[str, Parameter(metavar="ADDRESS")] = LOCAL,
+    port: Annotated[int, Parameter(metavar="NUMBER")] = PORT,
     certificates: Annotated[Path | None, Parameter(metavar="FOLDER", show_default=False)] = None,
     lab_flags: LabFlags = _NO_LAB_FLAGS,
 ) -> int:

@@ -266,10 +266,16 @@ class Engine:
         given = {address for key, _, address in self.list_tasks() if key in keys and address}
         self._client.cancel([task.future for task in pending], force=True)
         time.sleep(_FORGET_S)
-        begun = self._client.run(tasks.begun_jobs, workers=list(given), on_error="ignore") if given else {}
-        busy = [address for address, identities in begun.items() if not jobs.isdisjoint(identities or ())]
+        busy = [address for address in given if self._has_begun(address, jobs)]
         if busy:  # others do the job of somebody else, which would have to be done again
             self._client.restart_workers(busy, timeout=_ROUND_TRIP_S, raise_for_error=False)
+
+    def _has_begun(self, address: str, jobs: Collection[str]) -> bool:
+        """Return whether a process has begun one of the jobs; one that has ended meanwhile has not."""
+        try:
+            return any(identity in jobs for identity in self._call(address, tasks.begun_jobs))
+        except _Unanswered:
+            return False
 
     @contextlib.contextmanager
     def progress(self, jobs: Collection[str], show: OnProgress) -> Iterator[None]:
