@@ -18,19 +18,20 @@ with open(launches, "a") as file:
 chance = random.Random(f"{{os.path.basename(launches)}} {{os.path.getsize(launches)}}")
 {before}
 for _ in range(12):
-    value = {level} * (1 + chance.gauss(0, 0.002))
+    value = {level} * (1 + chance.gauss(0, {noise}))
     value = round(value / {step}) * {step} if {step} else value
     print("PyTorchObserver", json.dumps(dict(type="NET", metric="latency", unit="us", value=str(value))))
 """
 RECIPE = 'cp "$1/runner" "$2"\n'
 
 
-def text(level: float = 1000.0, *, before: str = "", step: float = 0.0) -> str:
+def text(level: float = 1000.0, *, before: str = "", step: float = 0.0, noise: float = 0.002) -> str:
     """A runner whose launches tell figures near the level, rounded to steps: other ones in each launch of one program.
 
-    It is complete when `_counted` was told where to count launches: what a test decides is not left to chance.
+    The noise is the standard deviation of its figures, as a share of the level. It is complete when `_counted` was told
+    where to count launches: what a test decides is not left to chance.
     """
-    return SCRIPT.format(python=sys.executable, level=level, before=before, step=step)
+    return SCRIPT.format(python=sys.executable, level=level, before=before, step=step, noise=noise)
 
 
 def script(project: Project, name: str, content: str) -> Path:
@@ -51,8 +52,8 @@ class History:
     commits: dict[str, str]
 
 
-def git_of_scripts(project: Project) -> History:
-    """`base`, `slower` by a tenth, `same` as the base, and `broken`, which cannot be built; the branch is `main`."""
+def git_of_scripts(project: Project, *, slower: float = 1.1, noise: float = 0.002) -> History:
+    """`base`, one that is `slower`, `same` as the base, and `broken`, which cannot be built; the branch is `main`."""
     folder = project.folder / "clone"
     folder.mkdir()
     _git(folder, "init", "--quiet", "--initial-branch=main")
@@ -60,7 +61,7 @@ def git_of_scripts(project: Project) -> History:
     for state in ("base", "slower", "same", "broken"):
         (folder / "runner").unlink(missing_ok=True)
         if state != "broken":
-            runner = _counted(project, state, text(1100.0 if state == "slower" else 1000.0))
+            runner = _counted(project, state, text(1000.0 * (slower if state == "slower" else 1.0), noise=noise))
             (folder / "runner").write_text(f"{runner}# {state}\n")
             (folder / "runner").chmod(0o755)
         _git(folder, "add", "-A")

@@ -134,13 +134,15 @@ def test_commits_wait_for_disk_space_to_store_results(watch: Watch) -> None:
     waiting = watch.counts()[CommitStatus.WAITING]
     assert waiting >= 1
     assert "stored" in watch.status()["last_error"]["error"]
+    counted = sum(len(series.points) for series in watch.series())
 
     room = watch.harness(*arguments)
     assert room.code == 0, room.stderr
     assert watch.counts() == {CommitStatus.DONE: 3}
     (series,) = watch.series()
-    assert [placed.commit for placed in series.points] == watch.work.commits[1:]
-    assert len(room.read()) == waiting, "what was counted has its result; what was not is measured now"
+    points = [placed.commit for placed in series.points]
+    assert list(dict.fromkeys(points)) == watch.work.commits[1:], "one in doubt is measured again"
+    assert len(room.read()) == len(points) - counted, "what was counted has its result; what was not is measured now"
 
 
 def mounts(folder: Path) -> bool:

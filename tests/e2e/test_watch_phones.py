@@ -67,7 +67,7 @@ def test_a_commit_waits_for_its_lost_phone_to_return(watch: Watch, desk: Desk) -
     assert done.code == 0, done.stderr
     assert watch.counts() == {CommitStatus.DONE: 3}
     (series,) = watch.series()
-    assert [placed.commit for placed in series.points] == watch.work.commits[1:]
+    assert list(dict.fromkeys(placed.commit for placed in series.points)) == watch.work.commits[1:]
     assert watch.status()["last_error"] is None
 
 
