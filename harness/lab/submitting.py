@@ -30,6 +30,8 @@ _AGAIN_S: Final = 2.0
 _MOST_SENT: Final = 5
 """How often one job is submitted: again where a host that joined since lacks its files, or a device went away. And how
 often a lab may go away with nothing done in between."""
+_SHORT_S: Final = 10.0
+"""Jobs that are expected to take no longer are short: what passes between one and the next is a noticeable part."""
 
 
 class Submission(NamedTuple):
@@ -223,12 +225,22 @@ class Submitter:
         """Submit as many jobs as there are devices for them; one where there is none.
 
         The scheduler gives each job to a device at once, and moves none: what is submitted before its device is there
-        would all wait for the first that comes, and what two commands submit at once would wait for each other.
+        would all wait for the first that comes, and what two commands submit at once would wait for each other. Only
+        short jobs wait at their devices, while there are more than one for each: the last ones wait here, so that they
+        go to the devices that are idle first.
         """
         busy = Counter(task.resource for task in self._pending if task not in self._ended)
+        long = {task.resource for task in self._pending if not _is_short(task.job) and task not in self._ended}
         for resource, held in self._held.items():
-            for _ in range(min(len(held), max(self._devices.get(resource, 0), 1) - busy[resource])):
+            devices = max(self._devices.get(resource, 0), 1)
+            while held:
                 (job, target), attempts = held[0]
+                waits = resource not in long and _is_short(job) and len(held) > devices
+                if busy[resource] >= (2 * devices if waits else devices):
+                    break
+                busy[resource] += 1
+                if not _is_short(job):
+                    long.add(resource)
                 self._ids.add(job.id)
                 self._pending[self._engine.submit(job, resource, attempts=attempts)] = target
                 held.popleft()
@@ -345,6 +357,10 @@ class Submitter:
             self._display.warn(f"{device}: {text}")
         elif self._settings.verbose or self._settings.debug or text.startswith("measuring"):
             self._display.say(f"{device}: {text}")
+
+
+def _is_short(job: Job) -> bool:
+    return job.expected_s is not None and job.expected_s <= _SHORT_S
 
 
 def _explain_no_begin(answer: JobReport, target: Target) -> Failure:

@@ -152,28 +152,52 @@ def test_no_job_is_lost_or_done_twice_wherever_a_lab_goes_away(
     assert engines == []
 
 
-def test_no_more_jobs_are_submitted_than_there_are_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that the scheduler, which moves no job, cannot let one wait while a device is idle."""
+class Slow(FakeEngine):
+    """Engine of which one job ends at a time. It knows how many jobs had not ended each time."""
 
-    class Slow(FakeEngine):
-        most = 0
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting: list[int] = []
 
-        def finished(self, pending: Collection[LabTask], timeout_s: float) -> Sequence[LabTask]:
-            self.most = max(self.most, len(pending))
-            return _end(list(pending)[:1])
+    def finished(self, pending: Collection[LabTask], timeout_s: float) -> Sequence[LabTask]:
+        self.waiting.append(len(pending))
+        return _end(list(pending)[:1])
 
-    engine = Slow()
 
+def submit_to(engine: FakeEngine, jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     @contextlib.contextmanager
     def connect(*_: object) -> Iterator[FakeEngine]:
         yield engine
 
     monkeypatch.setattr(submitting, "connect", connect)
-    jobs = Jobs()
     Submitter(Settings(), RecordedProgress(), jobs, JobFiles()).run()
+
+
+def test_no_more_jobs_are_submitted_than_there_are_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the scheduler, which moves no job, cannot let one wait while a device is idle."""
+    engine, jobs = Slow(), Jobs()
+    submit_to(engine, jobs, monkeypatch)
     assert sorted(jobs.accepted) == ["0", "1", "2", "3"]
-    assert engine.most == 2
+    assert max(engine.waiting) == 2
     assert engine.submitted == ["0", "1", "2", "3"]
+
+
+def test_short_jobs_wait_at_their_devices_until_few_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long one waits for the device that is idle first, and so do the last ones."""
+
+    class Timed(Jobs):
+        def begin(self, targets: Sequence[Target]) -> Sequence[Submission]:
+            timed = [job(number).model_copy(update={"expected_s": float(12 - number)}) for number in range(10)]
+            return [Submission(each, targets[0]) for each in timed]
+
+        def accept(self, submission: Submission, answer: JobReport) -> Sequence[Submission]:
+            self.accepted.append(submission.job.id)
+            return []
+
+    engine, jobs = Slow(), Timed()
+    submit_to(engine, jobs, monkeypatch)
+    assert len(jobs.accepted) == 10
+    assert engine.waiting == [2, 2, 4, 4, 4, 3, 2, 2, 2, 1], "the first two take 12 and 11 s, the third takes 10"
 
 
 def test_jobs_of_a_class_that_is_out_of_the_pool_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
