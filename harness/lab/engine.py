@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
+import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
@@ -96,6 +97,15 @@ class Engine:
         with self._reaching_scheduler():
             return dict(self._client.run_on_scheduler(scheduler.count_devices))
 
+    def age_s(self) -> float:
+        """Return how long ago the scheduler began, in seconds.
+
+        Raises:
+            LabLost: The scheduler went away.
+        """
+        with self._reaching_scheduler():
+            return float(self._client.run_on_scheduler(scheduler.age_s))
+
     def list_tasks(self) -> Sequence[tuple[str, str, str]]:
         """Return name, state and address of the process of each job that the lab knows.
 
@@ -130,7 +140,10 @@ class Engine:
         """Send the files to a process whose host lacks them."""
         by_digest = {file.sha256: path for path, file in files.items()}
         for digest in self._call(address, host_files.missing_files, tuple(by_digest)):
-            self._call(address, host_files.store_file, digest, _read(by_digest[digest]))
+            path = by_digest[digest]
+            transfer, size = uuid.uuid4().hex, files[path].size_bytes
+            for offset, part in _read_parts(path, size):
+                self._call(address, host_files.store_part, digest, transfer, offset, part, size)
 
     def find_processes(self, resource: str) -> Sequence[str]:
         """Return the addresses of the processes that have a resource.
@@ -331,9 +344,12 @@ class Engine:
         return answer
 
 
-def _read(path: Path) -> bytes:
+def _read_parts(path: Path, size_bytes: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the parts of a file, and where each begins; an empty file has one."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            for offset in range(0, max(size_bytes, 1), host_files.PART_BYTES):
+                yield offset, file.read(host_files.PART_BYTES)
     except OSError as error:
         raise EnvironmentProblem(f"{path} cannot be read: {error.strerror or error}", hint="see its place") from error
 

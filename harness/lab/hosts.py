@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import pickle
 import time
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
@@ -33,6 +34,7 @@ from harness.lab.health import (
     reference_job,
     write_health,
 )
+from harness.lab.host_files import prune_files
 from harness.lab.jobs import JobReport, class_of, class_resource, device_resource, slug
 from harness.lab.pool import (
     Absence,
@@ -60,6 +62,8 @@ _RETURN_S: Final = 15.0
 """The same while a device that had joined is away: adb lists a phone for some seconds after it was unplugged."""
 _LEAST_S: Final = 900.0
 """Least time between two checks of a device by one process."""
+_PRUNE_S: Final = 3600.0
+"""How often files of earlier jobs are removed that are too many."""
 _LOOK_S: Final = 1.0
 """How soon it is noticed that the process of a device ended; until then it may measure for nobody."""
 
@@ -105,6 +109,8 @@ class Host:
     """Checks that run, by identities."""
     _checked_at: dict[str, float] = field(default_factory=dict)
     """When checks of this process ended, by the clock of the event loop, which nobody sets."""
+    _pruned_at: float = -math.inf
+    """When files were pruned last, by the same clock."""
 
     def join(self) -> ExitCode:
         """Serve devices until a signal ends it.
@@ -126,6 +132,7 @@ class Host:
     async def _serve(self, building: Mapping[str, float]) -> ExitCode:
         stop = stop_event()
         while not stop.is_set():
+            await _unless(stop, self._prune())
             await _unless(stop, self._start_builder(building))
             await _unless(stop, self._start_missing())
             await self._wait(stop)
@@ -136,6 +143,16 @@ class Host:
         nannies = (*self._nannies.values(), *([self._builder] if self._builder is not None else []))
         await asyncio.gather(*(nanny.close() for nanny in nannies), return_exceptions=True)
         return ExitCode.OK
+
+    async def _prune(self) -> None:
+        """Remove files of earlier jobs that are too many, now and then."""
+        now = asyncio.get_running_loop().time()
+        if now - self._pruned_at < _PRUNE_S:
+            return
+        self._pruned_at = now
+        count, size = await asyncio.to_thread(prune_files, self.settings.cache_dir)
+        if count:
+            self.say(f"{count} files and builds of earlier jobs were removed: {size / 1e9:.1f} GB")
 
     async def _wait(self, stop: asyncio.Event) -> None:
         """Wait until it is time to look for devices, sooner where processes end: as they do without a lab."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -19,6 +18,7 @@ from harness.flows.compare.requests import CompareRequest, open_cache, resolve_r
 from harness.flows.compare.source_fetcher import SourceFetcher
 from harness.flows.measure.plan import Plan
 from harness.flows.measure.runners import BuildTarget, Programs, Side, installed_runner
+from harness.lab.host_files import use_build
 from harness.lab.jobs import FILES, Job, LabFile, PairsRequest, SideOfPairs
 
 
@@ -114,9 +114,8 @@ def _sent_build(side: SideOfPairs, files: Mapping[str, LabFile], cache_dir: Path
     content = {path: files[location] for path, location in side.content.items()}
     if foreign := sorted(set(side.programs.values()) - content.keys()):
         raise EnvironmentProblem(f"{foreign[0]} is no file of the build that was sent", hint="build it again")
-    text = "\n".join(f"{file.sha256} {path}" for path, file in sorted(content.items()))
-    folder = cache_dir / "lab" / "builds" / hashlib.sha256(text.encode()).hexdigest()
-    if not folder.is_dir():
+    folder, is_there = use_build(content, cache_dir)
+    if not is_there:
         _make_build(content, cache_dir, folder)
     programs = {name: folder / path for name, path in side.programs.items()}
     known = side.build.model_dump() if side.build is not None else {}

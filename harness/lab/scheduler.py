@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import time
 from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -91,3 +92,8 @@ def count_devices(dask_scheduler: Scheduler | None = None) -> dict[str, int]:
     """Return how many processes have each resource. Runs in the scheduler."""
     workers: Any = dask_scheduler.workers if dask_scheduler is not None else {}
     return dict(Counter(name for worker in workers.values() for name, amount in worker.resources.items() if amount))
+
+
+def age_s(dask_scheduler: Scheduler | None = None) -> float:
+    """Return how long ago the scheduler began, in seconds. Runs in the scheduler."""
+    return time.time() - float(dask_scheduler.time_started) if dask_scheduler is not None else 0.0

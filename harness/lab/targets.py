@@ -44,6 +44,10 @@ class NoSuchClass(UsageError):
     """A lab has no device of a class now."""
 
 
+class NoSuchDevice(UsageError):
+    """A lab has no device of a name now, or several."""
+
+
 def choose_targets(places: Sequence[Place], classes: Sequence[str], devices: Sequence[str]) -> Sequence[Target]:
     """Return which devices may do the jobs: those of each class, or each named one.
 
@@ -54,7 +58,8 @@ def choose_targets(places: Sequence[Place], classes: Sequence[str], devices: Seq
 
     Raises:
         NoSuchClass: There is no such class.
-        UsageError: There is no such device, or none is named among several.
+        NoSuchDevice: There is no such device.
+        UsageError: None is named among several.
         LabEmpty: The lab has no device.
     """
     if not places:
@@ -92,5 +97,5 @@ def _device_target(name: str, places: Sequence[Place]) -> Target:
     if len(found) != 1:
         known = ", ".join(sorted(place.device.name for place in places))
         several = "several devices" if found else "no device"
-        raise UsageError(f"the lab has {several} called {name}", hint=f"there are: {known}; identities are unique")
+        raise NoSuchDevice(f"the lab has {several} called {name}", hint=f"there are: {known}; identities are unique")
     return Target(name, device_resource(found[0].device.identity), found, is_single=True)

@@ -18,7 +18,7 @@ from harness.lab import submitting
 from harness.lab.engine import LabLost, LabTask
 from harness.lab.jobs import ChosenSettings, Job, JobReport, LabFile, Place, own_versions
 from harness.lab.submitting import JobFiles, Submission, Submitter
-from harness.lab.targets import Target
+from harness.lab.targets import LabEmpty, Target
 from harness.testing.frameworks.case import benchmark_of
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import ok_result, report_of
@@ -198,6 +198,30 @@ def test_short_jobs_wait_at_their_devices_until_few_are_left(monkeypatch: pytest
     submit_to(engine, jobs, monkeypatch)
     assert len(jobs.accepted) == 10
     assert engine.waiting == [2, 2, 4, 4, 4, 3, 2, 2, 2, 1], "the first two take 12 and 11 s, the third takes 10"
+
+
+class Young(FakeEngine):
+    """Engine of a lab that began a while ago, and whose hosts join after so many looks."""
+
+    def __init__(self, age_s: float, looks: int) -> None:
+        super().__init__()
+        self.began_s, self.looks = age_s, looks
+
+    def age_s(self) -> float:
+        return self.began_s
+
+    def places(self) -> Sequence[Place]:
+        self.looks -= 1
+        return [] if self.looks >= 0 else [PLACE]
+
+
+def test_a_lab_that_has_just_begun_gets_time_for_its_hosts_to_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submitting, "pause", lambda _: None)
+    jobs = Jobs()
+    submit_to(Young(4.0, looks=2), jobs, monkeypatch)
+    assert sorted(jobs.accepted) == ["0", "1", "2", "3"]
+    with pytest.raises(LabEmpty):
+        submit_to(Young(31.0, looks=2), Jobs(), monkeypatch)
 
 
 def test_jobs_of_a_class_that_is_out_of_the_pool_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

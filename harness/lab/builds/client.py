@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import shutil
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
@@ -20,8 +20,6 @@ from harness.core.device import Device
 from harness.core.errors import BuildFailed, EnvironmentProblem
 from harness.core.protocols import Display, Framework, Platform, is_local
 from harness.core.submodules import SubmoduleSelection
-from harness.files.atomic import write_atomically
-from harness.files.digests import sha256_of_file
 from harness.flows.measure.runners import CommitRunner
 from harness.lab.builds import tasks as build_tasks
 from harness.lab.builds.orders import (
@@ -34,7 +32,8 @@ from harness.lab.builds.orders import (
 )
 from harness.lab.configuration import load_security
 from harness.lab.engine import Engine, connect
-from harness.lab.jobs import FILES, LabFile, describe_file, own_versions
+from harness.lab.host_files import fetch_file, prune_files, read_part
+from harness.lab.jobs import LabFile, describe_file, own_versions
 
 _NAMESPACE: Final = uuid.UUID("6d1b3c0a-8b1e-5f0d-9a53-0d8e2f1f7c62")
 _POLL_S: Final = 2.0
@@ -209,17 +208,13 @@ class LabBuilds:
     def _fetch(self, engine: Engine, answer: BuildAnswer) -> bool:
         """Fetch the files that are not here, each once, and verify them; return whether all are here."""
         for file in answer.content.values():
-            place = file.below(self._settings.cache_dir / FILES)
-            if place.is_file() and sha256_of_file(place) == file.sha256:
-                continue
+            read = partial(engine.ask, answer.address, read_part, file.sha256)
             try:
-                content = engine.ask(answer.address, build_tasks.read_file, file.sha256)
-            except EnvironmentProblem:
+                fetch_file(file, self._settings.cache_dir, read)
+            except EnvironmentProblem as problem:
+                self._display.warn(f"! {answer.host} does not send its build: {problem.message}: asking again")
                 return False
-            if hashlib.sha256(content).hexdigest() != file.sha256:
-                self._display.warn(f"! {answer.host} sent a damaged file: asking again")
-                return False
-            write_atomically(place, content)
+        prune_files(self._settings.cache_dir)
         return True
 
 

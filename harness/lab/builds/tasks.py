@@ -96,11 +96,6 @@ def find_answer(key: str) -> str:
     return "" if missing_files(digests) else answer.model_copy(update={"seconds": 0.0}).model_dump_json()
 
 
-def read_file(sha256: str) -> bytes:
-    """Return the content of a file that this host keeps."""
-    return (served_builds().cache_dir / FILES / sha256 / "content").read_bytes()
-
-
 def run_build(text: str) -> str:
     """Build what is ordered, and return the `BuildAnswer`."""
     from distributed import get_worker  # noqa: PLC0415 - an extra
