@@ -68,7 +68,7 @@ def test_a_dispatcher_tells_the_server_once_and_again_when_something_changes(
 
     monkeypatch.setattr(RemoteReporter, "keep_doubts", count)
     queue, settings = RequestQueue(server.url, None, "dispatcher"), Settings(cache_dir=tmp_path)
-    dispatcher = Dispatcher(queue, AllowList({}), settings, RecordedProgress())
+    dispatcher = Dispatcher(queue, AllowList({}), settings, RecordedProgress(), lease_s=60.0)
     other = DOUBT.model_copy(update={"identity": "told by a dispatcher"})
     for doubts in ((), (other,), (other,), (other, DOUBT)):
         dispatcher._tell_doubts(doubts)

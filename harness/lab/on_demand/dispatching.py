@@ -30,7 +30,6 @@ from harness.lab.targets import LabEmpty, NoSuchClass
 from harness.shell import Interrupted, pause
 from harness.store.run_requests import LabOffer, OfferedDevice, RequestState
 
-LEASE_S: Final = 60.0
 _AWAY: Final = (Interrupted, LabEmpty, LabLost, LabSilent, NoSuchClass)
 """Why a request goes back that is not to blame for it."""
 _WORDS: Final = 300
@@ -59,7 +58,7 @@ class Dispatcher:
         allowed: AllowList,
         settings: Settings,
         display: Display,
-        lease_s: float = LEASE_S,
+        lease_s: float,
     ) -> None:
         self._queue = queue
         self._allowed = allowed
