@@ -98,7 +98,15 @@ def read_status(places: Sequence[Place], tasks: Sequence[tuple[str, str, str]]) 
         places: Its devices.
         tasks: Name, state and address of each job of the scheduler.
     """
-    doing = {address: key[:-_ID] for key, state, address in tasks if state == "processing" and address}
+    given: dict[str, list[str]] = {}
+    """Titles of the jobs of each process: one is done there, and the others wait for that device."""
+    for key, state, address in tasks:
+        if state == "processing" and address:
+            given.setdefault(address, []).append(key[:-_ID])
+    doing = {place.address: _find_begun(place, given.get(place.address, [])) for place in places}
+    waiting = Counter(key[:-_ID] for key, state, _ in tasks if state in _WAITING)
+    for address, titles in given.items():
+        waiting += Counter(titles) - Counter([doing.get(address) or titles[0]])
     devices = tuple(
         LabDevice(
             name=place.device.name,
@@ -106,11 +114,18 @@ def read_status(places: Sequence[Place], tasks: Sequence[tuple[str, str, str]]) 
             device_class=place.device_class,
             platform=place.device.platform,
             host=place.host,
-            doing=place.job.title if place.job is not None else doing.get(place.address, ""),
+            doing=doing[place.address],
             health=place.health,
             measuring_s=place.job.measuring_s if place.job is not None else None,
             expected_left_s=place.job.left_s if place.job is not None else None,
         )
         for place in places
     )
-    return LabStatus(devices=devices, waiting=dict(Counter(key[:-_ID] for key, state, _ in tasks if state in _WAITING)))
+    return LabStatus(devices=devices, waiting=dict(waiting))
+
+
+def _find_begun(place: Place, given: Sequence[str]) -> str:
+    """Return the title of what a device measures; empty where it has nothing."""
+    if place.job is not None:
+        return place.job.title
+    return given[0] if given else ""

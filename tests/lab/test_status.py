@@ -1,0 +1,48 @@
+"""State of a lab from what its devices and its scheduler say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from harness.core.device import Device
+from harness.lab.jobs import Place, RunningJob, own_versions
+from harness.lab.status import read_status
+
+ID = "00000000-0000-0000-0000-000000000000"
+
+
+def place(name: str, job: RunningJob | None = None) -> Place:
+    device = Device(platform="android", identity=name, name=name)
+    return Place(device=device, device_class="pixel", host="h", address=name, versions=own_versions(), job=job)
+
+
+def task(title: str, state: str = "processing", address: str = "one") -> tuple[str, str, str]:
+    return f"{title} {ID}", state, address if state == "processing" else ""
+
+
+RUNNING = RunningJob(title="b", measuring_s=2.0, expected_s=5.0)
+
+
+@pytest.mark.parametrize(
+    ("job", "tasks", "doing", "waiting"),
+    [
+        (None, [], "", {}),
+        (None, [task("a", "no-worker"), task("a", "queued")], "", {"a": 2}),
+        (None, [task("a"), task("b")], "a", {"b": 1}),
+        (RUNNING, [task("b"), task("a"), task("b"), task("a", "no-worker")], "b", {"a": 2, "b": 1}),
+        (RUNNING, [], "b", {}),
+    ],
+)
+def test_a_device_does_one_job_and_the_others_that_it_was_given_wait(
+    job: RunningJob | None, tasks: Sequence[tuple[str, str, str]], doing: str, waiting: dict[str, int]
+) -> None:
+    status = read_status([place("one", job), place("two")], tasks)
+    assert [device.doing for device in status.devices] == [doing, ""]
+    assert status.waiting == waiting
+
+
+def test_jobs_of_a_process_that_does_not_answer_are_no_less_there() -> None:
+    status = read_status([place("two")], [task("a"), task("b")])
+    assert status.waiting == {"b": 1}
