@@ -5,7 +5,10 @@ Scheduling, heart beats, retries, transport and encryption are that library's. W
 jobs            values that travel: what to measure, where, with which files
 configuration   settings of the library that suit devices, and the check that it is installed
 certificates    an authority of our own, and the certificates of hosts
+processes       what the processes of a host are told when they start
 tasks           functions that run in the process of a device
+host_files      files by their content, as a host keeps them
+progress        what a job says while it runs
 scheduler       `harness lab serve`
 hosts           `harness lab join`: a process for each device of a host
 health          checks of a device, judged by its own earlier ones
@@ -13,6 +16,7 @@ pool            why a device gets no jobs, and what persons do about it
 quiet_hours     hours in which the devices of a host get no jobs
 engine          the seam: devices, files, submit, cancel, progress
 targets         devices that a command measures on
+joining         these devices, in a lab whose hosts may still be joining it
 durations       expected durations of jobs, by earlier results
 submitting      jobs of one command, from their submission to their answers
 measuring       `harness run --lab`

@@ -27,11 +27,12 @@ from harness.flows.measure.workload import Selection, Workload, load_benchmarks,
 from harness.lab.comparing import LabComparison, choose_parameters, refuse, run_comparison
 from harness.lab.configuration import load_security
 from harness.lab.engine import connect
+from harness.lab.joining import find_targets
 from harness.lab.platform import LabPlatform
 from harness.lab.pooling import device_of
 from harness.lab.sides import provide_commits
 from harness.lab.submitting import JobFiles
-from harness.lab.targets import choose_targets, reject_other_versions
+from harness.lab.targets import reject_other_versions
 
 
 class LabComparer(CommitComparer):
@@ -93,7 +94,7 @@ def open_lab_comparers(
     if len(platforms) > 1:
         raise UsageError("--platforms beside --lab, which has classes", hint="name them by --device-class")
     with connect(settings.lab or "", load_security(settings.lab_certificates)) as engine:
-        targets = choose_targets(engine.places(), settings.device_class, settings.devices)
+        _, targets = find_targets(engine, settings, display)
     reject_other_versions(targets)
     devices = [device_of(target) for target in targets]
     names = sorted({device.platform for device in devices})

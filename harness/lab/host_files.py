@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 from harness.core.errors import EnvironmentProblem
 from harness.files.atomic import replacing
 from harness.files.digests import sha256_of_file
-from harness.lab.jobs import FILES, LabFile
+from harness.lab.jobs import FILES, LabFile, describe_file
 from harness.lab.processes import host_cache_dir
 
 PART_BYTES: Final = 8 << 20
@@ -123,6 +123,22 @@ def fetch_file(file: LabFile, cache_dir: Path, read: Callable[[int], bytes]) -> 
         _verify(draft, file.sha256)
 
 
+def keep_file(path: Path, cache_dir: Path) -> LabFile:
+    """Keep a copy of a file of this machine, unless it is there, and return what it is called.
+
+    Raises:
+        OSError: It cannot be written.
+        EnvironmentProblem: It cannot be read.
+    """
+    file = describe_file(path, path.name)
+    place = file.below(cache_dir / FILES)
+    if not _use(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(place) as draft:
+            shutil.copyfile(path, draft)
+    return file
+
+
 def use_build(content: Mapping[str, LabFile], cache_dir: Path) -> tuple[Path, bool]:
     """Return the folder of the build with these files, by their paths within it, and whether it is there."""
     text = "\n".join(f"{file.sha256} {path}" for path, file in sorted(content.items()))
@@ -160,14 +176,14 @@ def _append(path: Path, offset: int, part: bytes) -> None:
 
 def _list_files(folder: Path) -> Iterator[_Entry]:
     for path in folder.glob("*/*"):
-        with contextlib.suppress(FileNotFoundError):  # it arrived, or another process removes it
+        with contextlib.suppress(OSError):  # it arrived, or another process removes it
             status = path.stat()
             yield _Entry(status.st_mtime, path, status.st_size, is_whole=path.name == "content")
 
 
 def _list_builds(folder: Path) -> Iterator[_Entry]:
     for path in folder.glob("*"):
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):
             size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
             yield _Entry(path.stat().st_mtime, path, size, is_whole=_DIGEST.fullmatch(path.name) is not None)
 

@@ -21,21 +21,13 @@ from harness.flows.measure.plan import Failure
 from harness.lab.configuration import load_security
 from harness.lab.engine import Engine, LabLost, LabTask, connect
 from harness.lab.jobs import Job, JobReport, LabFile, Place, describe_file
-from harness.lab.targets import (
-    LabEmpty,
-    NoSuchClass,
-    NoSuchDevice,
-    Target,
-    choose_targets,
-    reject_other_versions,
-)
+from harness.lab.joining import find_targets
+from harness.lab.targets import Target, reject_other_versions
 from harness.shell import pause
 
 _POLL_S: Final = 5.0
 _AGAIN_S: Final = 2.0
-"""Between attempts to reach a lab that went away, or that has no devices yet."""
-_JOINING_S: Final = 30.0
-"""How long hosts take to join a lab that began, or began again."""
+"""Between attempts to reach a lab that went away."""
 _MOST_SENT: Final = 5
 """How often one job is submitted: again where a host that joined since lacks its files, or a device went away. And how
 often a lab may go away with nothing done in between."""
@@ -193,7 +185,8 @@ class Submitter:
         return len(self._pending) + sum(map(len, self._held.values()))
 
     def _begin(self) -> None:
-        targets = self._choose_targets()
+        places, targets = find_targets(self._engine, self._settings, self._display, self._check)
+        self._look_for_doubts(places)
         reject_other_versions(targets)
         submissions = self._jobs.begin(targets)
         self._targets = {target.resource: target for target in targets}
@@ -202,26 +195,6 @@ class Submitter:
             self._send_files(target.places)
         self._look()
         self._display.say(f"{len(submissions)} jobs for {', '.join(target.label for target in targets)}")
-
-    def _choose_targets(self) -> Sequence[Target]:
-        """Return which devices may do the jobs. Where there are none, wait until the lab is old enough to have them."""
-        is_told = False
-        while True:
-            places = self._engine.places()
-            try:
-                targets = choose_targets(places, self._settings.device_class, self._settings.devices)
-            except (LabEmpty, NoSuchClass, NoSuchDevice) as error:
-                age_s = self._engine.age_s()
-                if age_s >= _JOINING_S:
-                    raise
-                if not is_told:
-                    self._display.say(f"{error.message}, which began {age_s:.0f} s ago: waiting for its hosts")
-                    is_told = True
-            else:
-                self._look_for_doubts(places)
-                return targets
-            self._check()
-            pause(_AGAIN_S)
 
     def _go_on(self) -> None:
         """Submit the jobs that have no answer. Hosts that join later ask for files that they lack."""

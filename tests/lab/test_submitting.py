@@ -14,7 +14,7 @@ from harness.config.settings import Settings
 from harness.core.device import Device
 from harness.core.device_doubt import DeviceDoubt
 from harness.flows.measure.plan import Failure
-from harness.lab import submitting
+from harness.lab import joining, submitting
 from harness.lab.engine import LabLost, LabTask
 from harness.lab.jobs import ChosenSettings, Job, JobReport, LabFile, Place, own_versions
 from harness.lab.submitting import JobFiles, Submission, Submitter
@@ -216,12 +216,19 @@ class Young(FakeEngine):
 
 
 def test_a_lab_that_has_just_begun_gets_time_for_its_hosts_to_join(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(submitting, "pause", lambda _: None)
+    monkeypatch.setattr(joining, "pause", lambda _: None)
     jobs = Jobs()
     submit_to(Young(4.0, looks=2), jobs, monkeypatch)
     assert sorted(jobs.accepted) == ["0", "1", "2", "3"]
     with pytest.raises(LabEmpty):
         submit_to(Young(31.0, looks=2), Jobs(), monkeypatch)
+
+
+def test_a_lab_whose_clock_was_set_back_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "pause", lambda _: None)
+    monkeypatch.setattr(joining, "_JOINING_S", 0.05)
+    with pytest.raises(LabEmpty):
+        submit_to(Young(-10_800.0, looks=10**9), Jobs(), monkeypatch)
 
 
 def test_jobs_of_a_class_that_is_out_of_the_pool_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

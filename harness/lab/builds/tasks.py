@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import socket
 import tarfile
 import time
@@ -31,8 +29,8 @@ from harness.files.programs import RUNNER
 from harness.flows.measure.runners import with_options
 from harness.lab.builds.orders import BuildAnswer, BuildOrder, unpack
 from harness.lab.builds.progress import SilentProgress
-from harness.lab.host_files import missing_files
-from harness.lab.jobs import FILES, LabFile, describe_file, own_versions
+from harness.lab.host_files import keep_file, missing_files
+from harness.lab.jobs import FILES, own_versions
 from harness.lab.processes import served_builds
 from harness.lab.sharing import use_host
 
@@ -165,7 +163,7 @@ def _build(order: BuildOrder) -> BuildAnswer:
             progress=SilentProgress(),
         )
         build = build.model_copy(update={"dependencies": order.dependencies})
-        return _keep(with_options(build, framework), folder)
+        return _keep(with_options(build, framework), served.cache_dir)
 
 
 def _find_recipe(order: BuildOrder, framework: Framework, folder: Path) -> Recipe:
@@ -179,18 +177,9 @@ def _find_recipe(order: BuildOrder, framework: Framework, folder: Path) -> Recip
     return recipe
 
 
-def _keep(build: Build, folder: Path) -> BuildAnswer:
+def _keep(build: Build, cache_dir: Path) -> BuildAnswer:
     top = build.programs[RUNNER].parent
-    content: dict[str, LabFile] = {}
-    for path in sorted(files_below(top)):
-        file = describe_file(path, path.name)
-        content[path.relative_to(top).as_posix()] = file
-        kept = file.below(folder)
-        if not kept.is_file():
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            partial = kept.with_name(f"partial-{os.getpid()}")
-            shutil.copyfile(path, partial)
-            partial.replace(kept)
+    content = {path.relative_to(top).as_posix(): keep_file(path, cache_dir) for path in sorted(files_below(top))}
     return BuildAnswer(
         build=build_info(build),
         programs={name: path.relative_to(top).as_posix() for name, path in build.programs.items()},

@@ -1,0 +1,51 @@
+"""Devices for a command, in a lab that may have just begun, so that its hosts are still joining it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from harness.config.settings import Settings
+from harness.core.protocols import Progress
+from harness.lab.engine import Engine
+from harness.lab.jobs import Place
+from harness.lab.targets import LabEmpty, NoSuchClass, NoSuchDevice, Target, choose_targets
+from harness.shell import pause
+
+_JOINING_S: Final = 30.0
+"""How long hosts take to join a lab that began, or began again."""
+_AGAIN_S: Final = 2.0
+
+
+def find_targets(
+    engine: Engine, settings: Settings, progress: Progress, check: Callable[[], None] = lambda: None
+) -> tuple[Sequence[Place], Sequence[Target]]:
+    """Return the devices of a lab, and which may do the jobs; without those, wait until the lab has had time for them.
+
+    Args:
+        engine: The lab.
+        settings: Which devices are wanted.
+        progress: Shows that it waits.
+        check: Called between looks; what it raises ends the waiting.
+
+    Raises:
+        UsageError: There is no such class or device, or none is named among several.
+        LabEmpty: The lab has no device.
+        LabLost: The scheduler went away.
+    """
+    end: float | None = None
+    while True:
+        places = engine.places()
+        try:
+            return places, choose_targets(places, settings.device_class, settings.devices)
+        except (LabEmpty, NoSuchClass, NoSuchDevice) as error:
+            age_s = engine.age_s()
+            now = time.monotonic()
+            if age_s >= _JOINING_S or (end is not None and now >= end):  # its clock may have been set back
+                raise
+            if end is None:
+                end = now + _JOINING_S
+                progress.say(f"{error.message}, which began {max(age_s, 0.0):.0f} s ago: waiting for its hosts")
+        check()
+        pause(_AGAIN_S)
