@@ -132,6 +132,11 @@ def interleaved_command(command: Command) -> Command:
     return command.replace_argv((*command.argv, "--turns"))
 
 
+def duet_command(command: Command) -> Command:
+    """Return the command that starts a runner for a duet with another process."""
+    return interleaved_command(command.replace_argv((*command.argv, "--own-time")))
+
+
 def iterations_of(benchmark: Benchmark) -> int:
     """Return the timed iterations of a launch: the benchmark's, or our default."""
     if benchmark.generation is not None and benchmark.iterations < 0:

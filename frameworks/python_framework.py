@@ -89,7 +89,7 @@ class PythonFrameworkParts:
 class PythonFramework:
     """Framework plug-in around an engine.
 
-    Implements `Framework`, `StepParser`, `Interleavable`, `Exporter`, `CalibratedExporting`, `PackageChecking`,
+    Implements `Framework`, `StepParser`, `DuetCapable`, `Exporter`, `CalibratedExporting`, `PackageChecking`,
     `ReferenceMaking`, `ExampleRunning`, `BackendOptionChecking` and `Diagnosable` of `harness.core.protocols`.
 
     Args:
@@ -126,6 +126,10 @@ class PythonFramework:
     def interleaved_command(self, command: Command) -> Command:
         """Return the command that starts the same runner interleaved."""
         return command_line.interleaved_command(command)
+
+    def duet_command(self, command: Command) -> Command:
+        """Return the command that starts the same runner for a duet."""
+        return command_line.duet_command(command)
 
     def check_backend_options(self, benchmark: Benchmark) -> None:
         """Check the options that a benchmark names.

@@ -52,7 +52,7 @@ if TYPE_CHECKING:  # checking a specification loads no result
 class ExecuTorch:
     """Framework plug-in.
 
-    Implements `Framework`, `StepParser`, `Interleavable`, `Exporter`, `CalibratedExporting`, `RunnerSources`,
+    Implements `Framework`, `StepParser`, `DuetCapable`, `Exporter`, `CalibratedExporting`, `RunnerSources`,
     `RunnerSubstituting`, `OptionReader`, `LayoutLinking`, `OperatorIdentification`, `PackageChecking`,
     `ReferenceMaking`, `LayerComparing`, `ExampleRunning`, `BackendOptionChecking`, `Generating` and `Diagnosable` of
     `harness.core.protocols`.
@@ -90,6 +90,10 @@ class ExecuTorch:
     def interleaved_command(self, command: Command) -> Command:
         """Return the command that starts the same runner interleaved."""
         return command_line.interleaved_command(command)
+
+    def duet_command(self, command: Command) -> Command:
+        """Return the command that starts the same runner for a duet."""
+        return command_line.duet_command(command)
 
     def parse(
         self, completed: Sequence[Completed], benchmark: Benchmark

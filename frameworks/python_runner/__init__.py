@@ -33,7 +33,8 @@ generation and after every K further ones, and waits for the line `go on`; stamp
 `run N by K after R` it processes the prompt R times before each generation, each time until its first token, and pauses
 after each; the line of the generation then has `earlier_prefills_ns` and `earlier_first_tokens_ns`, their stamps.
 `--iter` and `--min-iter` are ignored, and the time limit covers only the warm-up: the other process decides when to
-stop.
+stop. With `--own-time` too, both work at once on one CPU: wall clock times, also those of tokens, leave out when the
+thread could have run and waited for the CPU (`run_delay` of Linux). It needs a runtime with one thread.
 
 For each delegate of OpenVINO the texts `RUN openvino_device` and `RUN openvino_precision` and the number
 `RUN openvino_threads` tell what OpenVINO says of it, and `RUN openvino` is the version of the library. OpenVINO has

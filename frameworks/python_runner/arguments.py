@@ -59,6 +59,7 @@ class Arguments:
         inputs: A raw file for each input; none means ones.
         outputs: Write the outputs to `OUTPUTS-0.bin`, ...; empty means nowhere.
         turns: Iterate on request of standard input.
+        own_time: Times leave out when the thread waited for a CPU.
         operators: Time each operator too.
         phases: Report the memory of each phase, and execute once.
         cold: Load the program from the disk instead of the page cache, and execute once.
@@ -83,6 +84,7 @@ class Arguments:
     inputs: tuple[Path, ...]
     outputs: str
     turns: bool = False
+    own_time: bool = False
     operators: bool = False
     phases: bool = False
     cold: bool = False
@@ -113,6 +115,8 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
     _check_generation(argv, generates=values.generate is not None)
     _check_pacing(argv)
     _check_first_execution(argv)
+    if values.own_time and not values.turns:
+        raise RunnerFailure(ExitStatus.USAGE, "argument --own-time: needs --turns")
     is_single = values.phases or values.cold
     return Arguments(
         model=values.model,
@@ -125,6 +129,7 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         inputs=values.inputs,
         outputs=values.outputs,
         turns=values.turns,
+        own_time=values.own_time,
         operators=values.operators,
         phases=values.phases,
         cold=values.cold,
@@ -217,6 +222,7 @@ def _parser() -> _Parser:
     add("--sustained", type=_seconds, default=0.0, help="iterate for so many seconds, instead of --iter times")
     add("--option", action="append", default=[], metavar="NAME=VALUE", help="option of the backend; repeatable")
     add("--turns", action="store_true", help="iterate when standard input says so, instead of --iter times")
+    add("--own-time", action="store_true", help="with --turns: leave out when the thread waited for a CPU")
     return parser
 
 

@@ -6,12 +6,12 @@ import array
 import json
 import math
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from frameworks.python_runner.arguments import Arguments
+from frameworks.python_runner.clocks import Clocks
 from frameworks.python_runner.engine import LanguageModel
 from frameworks.python_runner.failure import ExitStatus, RunnerFailure
 from frameworks.python_runner.lines import number_line
@@ -50,16 +50,16 @@ class Generation:
     Args:
         model: The language model.
         arguments: Prompt, depth and numbers of tokens.
-        cpu_clock: CPU time in nanoseconds.
+        clocks: Clocks of its stamps.
 
     Raises:
         RunnerFailure: A token is none of the vocabulary, or the context is too small, naming the numbers.
     """
 
-    def __init__(self, model: LanguageModel, arguments: Arguments, cpu_clock: Callable[[], int]) -> None:
+    def __init__(self, model: LanguageModel, arguments: Arguments, clocks: Clocks) -> None:
         self._model = model
         self._arguments = arguments
-        self._cpu_clock = cpu_clock
+        self._clocks = clocks
         self._new = arguments.generate or 1
         if arguments.prompt is None:
             _check_context(model.context, arguments.depth, arguments.prompt_tokens, self._new)
@@ -87,11 +87,11 @@ class Generation:
 
     def iterate(self, *, timed: bool) -> tuple[int, int]:
         """Generate once, and return wall and CPU nanoseconds."""
-        model, clock = self._model, time.monotonic_ns
+        model, clock = self._model, self._clocks.wall
         times, tokens = array.array("q", bytes(_TOKEN_BYTES * self._new)), [0] * self._new
         position = len(self._before)
         earlier = [self._process_prompt_alone() for _ in range(self._turn.prompts)]
-        cpu_begin = self._cpu_clock()
+        cpu_begin = self._clocks.cpu()
         begin = clock()
         self._process(self._prompt, position)
         prefill_ns = clock() - begin
@@ -105,7 +105,7 @@ class Generation:
                 position += 1
             tokens[index] = model.choose_likeliest()
             times[index] = clock() - begin
-        cpu_ns = self._cpu_clock() - cpu_begin
+        cpu_ns = self._clocks.cpu() - cpu_begin
         self._last = tokens
         decode_ns = times[-1] - times[0]
         self._tokens_per_s = (self._new - 1) * 1e9 / decode_ns if decode_ns else None
@@ -159,17 +159,17 @@ class Generation:
         """Pause after a token that ends a turn, and return the nanoseconds of that."""
         if not self._turn.tokens or index % self._turn.tokens:
             return 0
-        begin = time.monotonic_ns()
+        begin = self._clocks.wall()
         self._pause()
-        return time.monotonic_ns() - begin
+        return self._clocks.wall() - begin
 
     def _process_prompt_alone(self) -> tuple[int, int]:
         """Process the prompt until its first token, pause, and get ready to do it again. Return both times in ns."""
-        begin = time.monotonic_ns()
+        begin = self._clocks.wall()
         self._process(self._prompt, len(self._before))
-        prefill_ns = time.monotonic_ns() - begin
+        prefill_ns = self._clocks.wall() - begin
         self._model.choose_likeliest()
-        first_token_ns = time.monotonic_ns() - begin
+        first_token_ns = self._clocks.wall() - begin
         self._pause()
         self.prepare()
         return prefill_ns, first_token_ns

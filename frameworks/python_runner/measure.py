@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from frameworks.python_runner.arguments import Arguments
+from frameworks.python_runner.clocks import Clocks
 from frameworks.python_runner.engine import LoadedModel
 from frameworks.python_runner.pacing import KeptSamples, PacedSample, sleep_until
 from frameworks.python_runner.turns import Turn, Turns
@@ -76,13 +77,13 @@ class Execution:
     Args:
         model: The model.
         inputs: Its inputs, as `LoadedModel.set_inputs` takes them.
-        cpu_clock: CPU time in nanoseconds.
+        clocks: Clocks of its times.
     """
 
-    def __init__(self, model: LoadedModel, inputs: Sequence[bytes], cpu_clock: Callable[[], int]) -> None:
+    def __init__(self, model: LoadedModel, inputs: Sequence[bytes], clocks: Clocks) -> None:
         self._model = model
         self._inputs = inputs
-        self._cpu_clock = cpu_clock
+        self._clocks = clocks
         self._overwritten = model.consumes_inputs
         model.set_inputs(inputs)
         self._fresh = True
@@ -95,7 +96,7 @@ class Execution:
 
     def iterate(self, *, timed: bool = True) -> tuple[int, int]:  # noqa: ARG002 - the protocol's
         """Execute once and return wall and CPU nanoseconds."""
-        execute, wall_clock, cpu_clock = self._model.execute, time.perf_counter_ns, self._cpu_clock
+        execute, (wall_clock, cpu_clock) = self._model.execute, self._clocks
         cpu_begin = cpu_clock()
         begin = wall_clock()
         execute()

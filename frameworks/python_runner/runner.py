@@ -7,11 +7,12 @@ import gc
 import io
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from frameworks.python_runner.arguments import Arguments, parse_arguments
+from frameworks.python_runner.clocks import Clocks, open_own_time
 from frameworks.python_runner.engine import (
     Engine,
     Generates,
@@ -94,9 +95,9 @@ class Runner:
         phases.end("method_load", "load")
 
         # With one thread that is ours everything happens on it; else the work of the whole process counts.
-        cpu_clock = time.thread_time_ns if model.threads == 1 and model.runs_on_caller else time.process_time_ns
-        generation = self._make_generation(model, cpu_clock)
-        work = generation or Execution(model, read_inputs(model.inputs, arguments.inputs), cpu_clock)
+        clocks = self._choose_clocks(is_alone=model.threads == 1 and model.runs_on_caller)
+        generation = self._make_generation(model, clocks)
+        work = generation or Execution(model, read_inputs(model.inputs, arguments.inputs), clocks)
         gc.collect()
         gc.disable()  # a collection would disturb an iteration
         threads = ThreadObserver()
@@ -131,14 +132,20 @@ class Runner:
             is_long=arguments.sustained_s > 0,
         )
 
-    def _make_generation(self, model: LoadedModel, cpu_clock: Callable[[], int]) -> Generation | None:
+    def _choose_clocks(self, *, is_alone: bool) -> Clocks:
+        if self._arguments.own_time and not is_alone:
+            raise RunnerFailure(ExitStatus.USAGE, "argument --own-time: needs a runtime with one thread")
+        wall_clock = open_own_time() if self._arguments.own_time else time.perf_counter_ns
+        return Clocks(wall_clock, time.thread_time_ns if is_alone else time.process_time_ns)
+
+    def _make_generation(self, model: LoadedModel, clocks: Clocks) -> Generation | None:
         if self._arguments.generate is None:
             return None
         if not isinstance(model, Generates):
             sentence = "argument --generate: this runtime cannot generate; ExecuTorch's runners can"
             raise RunnerFailure(ExitStatus.USAGE, sentence)
         with self._explaining("the program cannot generate"):
-            return Generation(model.language_model(), self._arguments, cpu_clock)
+            return Generation(model.language_model(), self._arguments, clocks)
 
     def _import_runtime(self) -> None:
         if isinstance(self._engine, ImportsRuntime):

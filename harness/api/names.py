@@ -358,8 +358,10 @@ class CompareKeywords(_Options, total=False):
     gate: bool
     """Test for a regression only: takes less time when there is none."""
 
-    interleave: Literal["launch", "process"]
-    """What alternates in a pair: whole launches (default), or a few iterations of two processes (faster)."""
+    interleave: Literal["auto", "launch", "process", "duet"]
+    """What alternates in a pair: whole launches, a few iterations of two processes (faster), or milliseconds of two
+    that share a CPU (a duet, fastest). Default: a duet where one thread generates here, else launches.
+    """
 
     seed: int
     """Random seed for the order of the launches in each pair; recorded (default: a random one)."""

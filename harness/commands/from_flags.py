@@ -137,7 +137,7 @@ def compare_request(flags: RunFlags, compare_flags: CompareFlags) -> CompareRequ
         self_check=bool(compare_flags.self_check),
         parameters={field: values[flag] for flag, field in _DECIDE.items() if values[flag] is not None},
         metrics=compare_flags.metric or (),
-        interleave=Interleave(compare_flags.interleave or "launch"),
+        interleave=Interleave(compare_flags.interleave or "auto"),
         resume=bool(compare_flags.resume),
         layouts=compare_flags.layouts or 0,
         unequal_options=tuple(",".join(compare_flags.unequal_options or ()).replace(",", " ").split()),

@@ -50,10 +50,19 @@ class Verdict(StrEnum):
 
 
 class Interleave(StrEnum):
-    """Unit of interleaving in a pair."""
+    """What is interleaved in a pair, and how finely.
 
+    Attributes:
+        AUTO: A request only: what suits the benchmark and its device (`harness.running.interleaving`).
+        LAUNCH: One launch after the other.
+        PROCESS: Both programs alive at once, with batches of a few iterations in turn.
+        DUET: Both programs at work at once on one CPU, which the kernel gives to each for milliseconds.
+    """
+
+    AUTO = "auto"
     LAUNCH = "launch"
     PROCESS = "process"
+    DUET = "duet"
 
 
 class Parameters(Value):
@@ -71,8 +80,8 @@ class Parameters(Value):
         fdr: Largest expected share of false ones among the reported regressions of many benchmarks, and among the
             reported improvements.
         seed: Of the coin that orders each pair.
-        interleave: What is interleaved in a pair: `launch`, one program start after the other; or `process`, both
-            programs alive at once, with batches of a few iterations in turn.
+        interleave: What is interleaved in a pair: `launch`, one program start after the other; `process`, both programs
+            alive at once, with batches of a few iterations in turn; or `duet`, both at work at once on one CPU.
         output_tolerance: Difference between outputs that is rounding, relative to the largest magnitude of the
             control's output in the same example; None takes that of the specification, else that of the element type.
     """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.core import DEFAULT_PLATFORM
 from harness.core.build import BuildInfo
-from harness.core.comparison import Parameters
+from harness.core.comparison import Interleave, Parameters
 from harness.core.metric import LATENCY
 from harness.core.reproduction import format_lines
 from harness.core.result import Result
@@ -44,7 +44,14 @@ def format_rerun_command(result: Result, folder: Path = Path()) -> str:
         *operators,
         *comparison.flags,
     ]
-    return shlex.join(["harness", "compare", *words, *parameter_words(comparison.parameters)])
+    return shlex.join(
+        [
+            "harness",
+            "compare",
+            *words,
+            *parameter_words(comparison.parameters, generates=result.benchmark.generation is not None),
+        ]
+    )
 
 
 def explain_missing_command(result: Result) -> str:
@@ -92,9 +99,15 @@ def _side_flags(control: BuildInfo, treatment: BuildInfo) -> list[str]:
     return words
 
 
-def parameter_words(parameters: Parameters) -> list[str]:
-    """Return the words for the parameters that differ from their defaults, and the seed."""
+def parameter_words(parameters: Parameters, *, generates: bool) -> list[str]:
+    """Return the words for the parameters that differ from their defaults, and the seed.
+
+    Args:
+        parameters: The parameters.
+        generates: Whether they were those of a test that generates, whose launches usually alternate in another way.
+    """
     defaults = Parameters(seed=parameters.seed)
+    is_usual = parameters.interleave is (Interleave.AUTO if generates else Interleave.LAUNCH)
     flags = (
         ("--alpha", parameters.alpha, defaults.alpha),
         ("--beta", parameters.beta, defaults.beta),
@@ -105,7 +118,7 @@ def parameter_words(parameters: Parameters) -> list[str]:
         ("--seconds", parameters.max_seconds, defaults.max_seconds),
         ("--precision", parameters.precision, defaults.precision),
         ("--output-tolerance", parameters.output_tolerance, defaults.output_tolerance),
-        ("--interleave", parameters.interleave, defaults.interleave),
+        ("--interleave", None if is_usual else parameters.interleave, Interleave.AUTO),
     )
     words = [
         word

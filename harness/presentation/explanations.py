@@ -23,6 +23,7 @@ EVIDENCE_HEADINGS: Final = ("hypothesis", "evidence against it", "needed to reje
 _INTERLEAVING: Final = {
     Interleave.LAUNCH: "two launches back to back, in random order",
     Interleave.PROCESS: "two processes that iterate in turns, in random order",
+    Interleave.DUET: "two processes at once that share a CPU, in random order",
 }
 
 

@@ -1,7 +1,7 @@
-"""Interleaved launches: programs that are alive at the same time, and iterate in batches one after the other.
+"""Interleaved launches: programs that are alive at the same time, and iterate in batches, in turn or at once.
 
 Both meet the same minutes of the machine, so that what disturbs one disturbs the other. The protocol with a runner is
-that of `harness.core.protocols.Interleavable`.
+that of `harness.core.protocols.Interleavable`, and of `DuetCapable` where they iterate at once.
 """
 
 from __future__ import annotations
@@ -62,12 +62,14 @@ class BatchPlan:
         turns: Turns of each iteration, where it is a generation, which pauses between tokens; None for one turn.
         least: Iterations to make in spite of the limit.
         limit_s: Seconds of each program's batches; None is no limit.
+        at_once: Whether all programs make a batch at once, instead of one after the other.
     """
 
     batches: tuple[int, ...]
     turns: GenerationTurns | None = None
     least: int = 1
     limit_s: float | None = None
+    at_once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ def split_into_batches(iterations: int, smallest: int = SMALLEST_BATCH) -> tuple
 def run_interleaved(
     starts: Sequence[tuple[int, Command]], plan: BatchPlan, session: Interactive, clock: Clock
 ) -> InterleavedRun:
-    """Start the programs one after the other, let them iterate in batches in the same order, and end them.
+    """Start the programs one after the other, let them iterate in batches, in the same order or at once, and end them.
 
     When one dies, fails or does not answer in time, no batch follows: its launch failed, the others end in order.
 
@@ -147,8 +149,10 @@ class _Program:
         self.answered = self.process.wait_for_line("ready")
         return self.answered
 
-    def take_turn(self, request: str, reply: str) -> bool:
+    def ask(self, request: str) -> None:
         self.process.write_line(request)
+
+    def wait_for(self, reply: str) -> bool:
         self.answered = self.process.wait_for_line(reply)
         return self.answered
 
@@ -160,11 +164,28 @@ def _run_batches(programs: Sequence[_Program], plan: BatchPlan) -> int:
         spent = (time.monotonic() - began) / len(programs)
         if made >= plan.least and plan.limit_s is not None and spent >= plan.limit_s:
             break
-        turns = split_into_turns(iterations, plan.turns)
-        if not all(program.take_turn(*words) for words in turns for program in programs):
+        take_turn = _take_turn_at_once if plan.at_once else _take_turn
+        if not all(take_turn(programs, *words) for words in split_into_turns(iterations, plan.turns)):
             break
         made += iterations
     return made
+
+
+def _take_turn(programs: Sequence[_Program], request: str, reply: str) -> bool:
+    """Let one program after the other answer; return whether all did."""
+    for program in programs:
+        program.ask(request)
+        if not program.wait_for(reply):
+            return False
+    return True
+
+
+def _take_turn_at_once(programs: Sequence[_Program], request: str, reply: str) -> bool:
+    """Let all programs work at the same time; return whether all answered."""
+    for program in programs:
+        program.ask(request)
+    answered = [program.wait_for(reply) for program in programs]
+    return all(answered)
 
 
 def split_into_turns(iterations: int, generation: GenerationTurns | None) -> Iterator[tuple[str, str]]:

@@ -1,15 +1,18 @@
-"""Strategies to launch a pair: one program after the other, or both alive at once with interleaved batches."""
+"""Strategies to launch a pair: one program after the other, or both alive at once, in turn or in a duet."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 from harness.core.benchmark import Benchmark
+from harness.core.command import Command
 from harness.core.comparison import Interleave
+from harness.core.device import Device
 from harness.core.generation import DEFAULT_ITERATIONS
 from harness.core.note import Note
-from harness.core.protocols import Interactive, Interleavable
+from harness.core.protocols import DuetCapable, Interactive, Interleavable
 from harness.core.result import Outcome
 from harness.running.interleaved import (
     SMALLEST_BATCH,
@@ -80,21 +83,34 @@ class SequentialLaunches:
 
 
 class InterleavedProcesses:
-    """Both programs alive at once, with batches of iterations in turn; sequential launches where that is impossible."""
+    """Both programs alive at once, with batches of iterations in turn; sequential launches where that is impossible.
 
-    def __init__(self) -> None:
+    In a duet both make each batch at once, on one CPU, and the kernel lets each have it for some milliseconds in turn
+    (docs/decisions/0104).
+
+    Args:
+        duet: Whether it is one.
+    """
+
+    def __init__(self, *, duet: bool = False) -> None:
+        self._duet = duet
         self._sides: dict[Launcher, _Side] = {}
         self._obstacle: Note | None = None
         self._prompts = 0
 
     def repeat_prompts(self, times: int) -> None:
-        """Let each generation of a pair process its prompt so often before, in turns of one prompt."""
-        self._prompts = times
+        """Let each generation of a pair process its prompt so often before, in turns of one prompt; not in a duet.
+
+        Prompts of a duet meet the same milliseconds, so that further ones cost more than they tell.
+        """
+        self._prompts = 0 if self._duet else times
 
     @property
     def interleave(self) -> Interleave:
         """Launches, once it is known that processes cannot be interleaved."""
-        return Interleave.LAUNCH if self._obstacle else Interleave.PROCESS
+        if self._obstacle:
+            return Interleave.LAUNCH
+        return Interleave.DUET if self._duet else Interleave.PROCESS
 
     @property
     def notes(self) -> Sequence[Note]:
@@ -106,18 +122,19 @@ class InterleavedProcesses:
 
         Only a runner that ends by itself is unable to. One that crashes or hangs has failed.
         """
-        side = _side(launcher)
+        side = _side(launcher, duet=self._duet)
         if self._obstacle or isinstance(side, Note):
             self._obstacle = self._obstacle or (side if isinstance(side, Note) else None)
             return launcher.launch(benchmark)
         self._sides[launcher] = side
-        run, (observed,) = _launch_interleaved([side], benchmark, 0)
+        run, (observed,) = _launch_interleaved([side], benchmark, 0, duet=self._duet)
+        if run.ready and self._duet and len(observed.launch.cpus or ()) != 1:
+            return self._launch_instead(launcher, benchmark, _ON_ONE_CPU)
         if run.ready or observed.launch.outcome not in {Outcome.OK, Outcome.FAILED}:
             return observed
-        launcher.discard("it showed that its runner cannot be interleaved")
         reason = f"the runner of {launcher.job.build.commit} cannot be interleaved: {observed.launch.reason}"
-        self._obstacle = _launches_instead(reason, "build it again: its sources may be too old for interleaving")
-        return launcher.launch(benchmark)
+        obstacle = _launches_instead(reason, "build it again: its sources may be too old for interleaving")
+        return self._launch_instead(launcher, benchmark, obstacle)
 
     def launch_pair(self, first: Launcher, second: Launcher, benchmark: Benchmark) -> LaunchPair:
         """Launch both sides at the same time. When one of them fails, the observations of neither count."""
@@ -125,17 +142,37 @@ class InterleavedProcesses:
             return SequentialLaunches().launch_pair(first, second, benchmark)
         launchers = (first, second)
         sides = [self._sides[launcher] for launcher in launchers]
-        run, launches = _launch_interleaved(sides, benchmark, self._prompts)
+        run, launches = _launch_interleaved(sides, benchmark, self._prompts, duet=self._duet)
         if any(observed.launch.outcome is not Outcome.OK for observed in launches):
             for launcher in launchers[: len(launches)]:
                 launcher.discard("the other launch of its pair failed")
         return LaunchPair(launches, run.seconds)
 
+    def _launch_instead(self, launcher: Launcher, benchmark: Benchmark, obstacle: Note) -> ObservedLaunch:
+        """Launch a side plainly, and all others from now on, after a launch that showed an obstacle."""
+        launcher.discard("it showed that its runner cannot be interleaved")
+        self._obstacle = obstacle
+        return launcher.launch(benchmark)
+
 
 INTERLEAVINGS: Final[Mapping[Interleave, Callable[[], Interleaving]]] = {
     Interleave.LAUNCH: SequentialLaunches,
     Interleave.PROCESS: InterleavedProcesses,
+    Interleave.DUET: partial(InterleavedProcesses, duet=True),
 }
+
+
+def choose_interleave(asked: Interleave, benchmark: Benchmark, device: Device) -> Interleave:
+    """Return how the launches of a pair alternate.
+
+    Where nothing else was asked for, it is a duet for a test that generates with one thread on this machine, whose
+    prompts and tokens differ more from one to the next than most changes do. Phones may lack memory for two language
+    models at once.
+    """
+    if asked is not Interleave.AUTO:
+        return asked
+    is_for_duet = benchmark.generation is not None and benchmark.threads == 1 and device.platform == "host"
+    return Interleave.DUET if is_for_duet else Interleave.LAUNCH
 
 
 class _Side(NamedTuple):
@@ -143,10 +180,10 @@ class _Side(NamedTuple):
 
     launcher: Launcher
     session: Interactive
-    framework: Interleavable
+    compose: Callable[[Command], Command]
 
 
-def _side(launcher: Launcher) -> _Side | Note:
+def _side(launcher: Launcher, *, duet: bool) -> _Side | Note:
     """Return the side as one that can be interleaved, or why it cannot, as far as is known without a start."""
     session, framework, benchmark = launcher.session, launcher.framework, launcher.job.benchmark
     if not isinstance(session, Interactive):
@@ -161,12 +198,28 @@ def _side(launcher: Launcher) -> _Side | Note:
         ),
         (benchmark.arrival, "executions arrive as the benchmark's `arrival` says, and turns would say it too", None),
         (benchmark.energy, "the energy of programs that run at the same time cannot be separated", None),
+        (
+            duet and benchmark.threads != 1,
+            "in a duet each program has one thread",
+            'give the test `"threads": 1`, or try `--interleave process`',
+        ),
         (benchmark.output_files, "the outputs are fetched after each launch", "compare without `output_files`"),
     )
     for is_given, reason, hint in obstacles:
         if is_given:
             return _launches_instead(reason, hint)
-    return _Side(launcher, session, framework)
+    if not duet:
+        return _Side(launcher, session, framework.interleaved_command)
+    if isinstance(framework, DuetCapable):
+        return _Side(launcher, session, framework.duet_command)
+    return _launches_instead(f"the runners of {framework.name} cannot play a duet", "try `--interleave process`")
+
+
+_ON_ONE_CPU: Final = Note(
+    code="launches",
+    message="measured launch by launch: in a duet both programs share one CPU, and these were not pinned to one",
+    hint="name it: `--cpus N`",
+)
 
 
 def _launches_instead(reason: str, hint: str | None = None) -> Note:
@@ -174,20 +227,18 @@ def _launches_instead(reason: str, hint: str | None = None) -> Note:
 
 
 def _launch_interleaved(
-    sides: Sequence[_Side], benchmark: Benchmark, prompts: int
+    sides: Sequence[_Side], benchmark: Benchmark, prompts: int, *, duet: bool
 ) -> tuple[InterleavedRun, tuple[ObservedLaunch, ...]]:
     """Launch each side once, interleaved."""
     default, smallest, turns = _DEFAULT_ITERATIONS, SMALLEST_BATCH, None
     if benchmark.generation is not None:  # whose many executions outweigh that the first of them finds cold caches
         default, smallest = DEFAULT_ITERATIONS, 1
-        turns = GenerationTurns(benchmark.generation.new_tokens, prompts)
+        turns = _turns_of(benchmark.generation.new_tokens, prompts, duet=duet)
     wanted = benchmark.iterations if benchmark.iterations > 0 else default
-    plan = BatchPlan(split_into_batches(wanted, smallest), turns, benchmark.min_iterations, benchmark.time_limit_s)
+    batches = split_into_batches(wanted, smallest)
+    plan = BatchPlan(batches, turns, benchmark.min_iterations, benchmark.time_limit_s, at_once=duet)
     prepared = [side.launcher.prepare(benchmark) for side in sides]
-    starts = [
-        (start.index, side.framework.interleaved_command(start.commands[0]))
-        for side, start in zip(sides, prepared, strict=True)
-    ]
+    starts = [(start.index, side.compose(start.commands[0])) for side, start in zip(sides, prepared, strict=True)]
     run = run_interleaved(starts, plan, sides[0].session, sides[0].launcher.clock)
     observed = tuple(
         side.launcher.keep(start, record) for side, start, record in zip(sides, prepared, run.records, strict=False)
@@ -196,6 +247,13 @@ def _launch_interleaved(
         for side in sides:
             side.launcher.note(_out_of_time(run.iterations, wanted))
     return run, observed
+
+
+def _turns_of(new_tokens: int, prompts: int, *, duet: bool) -> GenerationTurns:
+    """Return the turns of a generation. In a duet only its prompts and its tokens are a turn each."""
+    if duet:
+        return GenerationTurns(new_tokens, prompts, max(1, new_tokens - 1))
+    return GenerationTurns(new_tokens, prompts)
 
 
 def _out_of_time(made: int, wanted: int) -> Note:

@@ -48,7 +48,10 @@ def test_a_comparison_returns_the_verdict_of_each_benchmark(
         ({}, "nothing to compare"),
         ({"self_check": True, "margin": -1.0}, "--margin -1.0"),
         ({"self_check": True, "pairs": "many"}, "pairs: input should be a valid integer"),
-        ({"self_check": True, "interleave": "both"}, "interleave: input should be 'launch' or 'process'"),
+        (
+            {"self_check": True, "interleave": "both"},
+            "interleave: input should be 'auto', 'launch', 'process' or 'duet'",
+        ),
         ({"control_program": "missing", "treatment_program": "missing"}, "there is no program missing"),
     ],
 )

@@ -19,6 +19,7 @@ from tempfile import mkdtemp
 
 import numpy as np
 
+from frameworks.python_runner.clocks import Clocks
 from frameworks.python_runner.engine import ImportsRuntime, LoadRequest
 from frameworks.python_runner.measure import Execution
 from frameworks.telemetry import block_telemetry
@@ -95,9 +96,8 @@ def time_beside(framework: str, model: str, iterations: int) -> tuple[float, flo
     if isinstance(engine, ImportsRuntime):
         engine.import_runtime(request)
     loaded = engine.load(request)
-    loop = Execution(
-        loaded, [np.ones(each.shape, each.dtype).tobytes() for each in loaded.inputs], time.process_time_ns
-    )
+    inputs = [np.ones(each.shape, each.dtype).tobytes() for each in loaded.inputs]
+    loop = Execution(loaded, inputs, Clocks(time.perf_counter_ns, time.process_time_ns))
     execute = LOADERS[framework](unpacked(model))
 
     def time_ours() -> int:

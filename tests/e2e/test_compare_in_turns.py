@@ -35,7 +35,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("programs")
     completed = shell.run(Command((sys.executable, str(PROGRAMS), str(folder)), timeout_s=300))
     assert completed.ok, completed.stderr
-    return folder / "chain.pte"
+    return folder / "square.pte"
 
 
 @pytest.fixture
@@ -46,11 +46,11 @@ def project(tmp_path: Path) -> Project:
 @pytest.fixture
 def spec(project: Project, model: Path) -> Path:
     file = {
-        "filename": "chain.pte",
+        "filename": "square.pte",
         "location": str(model),
         "md5": hashlib.md5(model.read_bytes()).hexdigest(),
     }
-    described = {"name": "chain", "format": "executorch", "framework": "executorch", "files": {"model": file}}
+    described = {"name": "square", "format": "executorch", "framework": "executorch", "files": {"model": file}}
     test = {"identifier": "t1", "metric": "delay", "threads": 1}
     return project.write("spec.json", {"model": described, "tests": [test]})
 
@@ -75,20 +75,23 @@ def alive(runner: Path) -> Iterator[int]:
             continue
 
 
-def test_interleaving_detects_a_real_slowdown(project: Project, spec: Path, runner: Path) -> None:
+@pytest.mark.parametrize(("interleave", "flags"), [("process", ["--turns"]), ("duet", ["--own-time", "--turns"])])
+def test_interleaving_detects_a_real_slowdown(
+    project: Project, spec: Path, runner: Path, interleave: str, flags: list[str]
+) -> None:
     programs = ("--control-program", side(project, runner, 0), "--treatment-program", side(project, runner, 25))
-    done = project.harness("compare", "-b", spec, *programs, "--interleave", "process", "--seed", "3")
+    done = project.harness("compare", "-b", spec, *programs, "--interleave", interleave, "--seed", "3")
     assert done.code == 1, done.stderr + done.stdout
     (result,) = done.read()
     comparison = result["comparison"]
     assert comparison["verdict"] == "regression"
-    assert 0.1 < comparison["difference"] < 0.4  # a microsecond's work, of which the clocks are a part
-    assert comparison["parameters"]["interleave"] == "process"
+    assert 0.2 < comparison["difference"] < 0.3
+    assert comparison["parameters"]["interleave"] == interleave
     assert comparison["notes"] == []
     for key in ("launches", "control_launches"):
         assert len(result[key]) == 1 + len(comparison["pairs"])
         assert {launch["outcome"] for launch in result[key]} == {"ok"}
-        assert {launch["commands"][0][-1] for launch in result[key]} == {"--turns"}
+        assert all(launch["commands"][0][-len(flags) :] == flags for launch in result[key])
         assert len({str(launch["cpus"]) for launch in result[key]}) == 1
     assert result["launches"][0]["cpus"] == result["control_launches"][0]["cpus"]
     latency = next(metric for metric in result["metrics"] if metric["name"] == "NET latency")

@@ -2,7 +2,7 @@
 
 `good` takes its turns; `old` does not know the flag; `deaf` ignores it; `hangs` and `crashes` never get ready; `dies`,
 `leaves`, `silent` and `mute` fail in their third turn: by a signal, with status 0, by saying nothing, and at the end by
-having nothing to tell.
+having nothing to tell; `waits` answers only when the other one was asked too.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import json, os, sys, time
 how, journal, flags = sys.argv[1], sys.argv[2], sys.argv[3:]
 note = lambda text: print(how, os.getpid(), text, file=open(journal, "a"), flush=True)
 note("starts")
+pauses = 1 if "--own-time" in flags else 2
 if how == "old" and flags:
     sys.exit("unknown argument --turns")
 if how == "crashes" and flags:
@@ -45,12 +46,14 @@ if flags and how != "deaf":
             sys.exit(0)
         if turn == 3 and how == "silent":
             time.sleep(600)
-        for _ in range(2 if "by" in line else 0):
+        for _ in range(pauses if "by" in line else 0):
             note("pauses")
             print("paused", flush=True)
             assert next(sys.stdin) == "go on\\n"
         count += int(line.split()[1])
         note(line.strip())
+        while how == "waits" and open(journal).read().count(line) < 2 * turn:
+            time.sleep(0.01)
         print("done", line.split()[1], flush=True)
 for index in range(0 if how == "mute" else count):
     value = json.dumps(dict(type="NET", metric="latency", unit="ms", value=str(0.1 + 0.001 * index)))
@@ -84,6 +87,13 @@ class InterleavablePlayers(Players):
 
     def interleaved_command(self, command: Command) -> Command:
         return command.replace_argv((*command.argv, "--turns"))
+
+
+class DuetPlayers(InterleavablePlayers):
+    """The same, and its runners play duets."""
+
+    def duet_command(self, command: Command) -> Command:
+        return command.replace_argv((*command.argv, "--own-time", "--turns"))
 
 
 def player(behaviour: str) -> Build:

@@ -86,6 +86,24 @@ def test_generations_alternate_turn_by_turn(
     assert (interleaved_run.ready, interleaved_run.iterations) == (True, 2)
 
 
+def test_programs_of_a_duet_make_each_batch_at_once(session: Interactive, journal: Path) -> None:
+    duet = run_players(session, journal, "waits", "waits", plan=BatchPlan((5, 5, 5), at_once=True), timeout_s=20.0)
+    assert (duet.ready, duet.iterations) == (True, 15)
+    assert [record.launch.outcome for record in duet.records] == [Outcome.OK] * 2
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["first", "second"])
+def test_the_partner_of_a_program_that_dies_in_a_duet_ends_well(
+    session: Interactive, journal: Path, *, first: bool
+) -> None:
+    players = ("dies", "good") if first else ("good", "dies")
+    duet = run_players(session, journal, *players, plan=BatchPlan((5, 5, 5), at_once=True))
+    outcomes = dict(zip(players, (record.launch.outcome for record in duet.records), strict=True))
+    assert outcomes == {"dies": Outcome.CRASHED, "good": Outcome.OK}
+    assert duet.iterations == 10
+    assert not any(is_running(process) for _, process, _ in read_journal(journal))
+
+
 @pytest.mark.parametrize(("new_tokens", "prompts", "turns"), [(1, 0, 1), (2, 0, 2), (9, 0, 3), (10, 3, 7), (1, 2, 3)])
 def test_a_generation_has_a_turn_for_each_prompt_and_for_every_few_tokens(
     new_tokens: int, prompts: int, turns: int

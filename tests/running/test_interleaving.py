@@ -16,11 +16,12 @@ from harness.core.generation import GenerationRequest
 from harness.core.measurement import Job
 from harness.core.protocols import Framework, Session
 from harness.core.result import Outcome
-from harness.running.interleaving import InterleavedProcesses, Interleaving, SequentialLaunches
+from harness.running.interleaving import InterleavedProcesses, Interleaving, SequentialLaunches, choose_interleave
 from harness.running.launcher import Launcher
 from harness.running.pairs import PairedLaunches, TooManyFailures, control_goes_first
+from platforms.host.identity import allowed_cpus
 from platforms.host.session import HostSession
-from tests.running.players import InterleavablePlayers, Players, benchmark, player, read_journal
+from tests.running.players import DuetPlayers, InterleavablePlayers, Players, benchmark, player, read_journal
 
 pytestmark = pytest.mark.slow  # waits for programs that do not answer
 
@@ -211,6 +212,64 @@ def test_without_the_capabilities_pairs_are_launched_sequentially_with_a_note(
             launchers.pairs.begin()
         assert [words in note.message for note in interleaving.notes] == [True], words
         assert interleaving.interleave is Interleave.LAUNCH
+
+
+def test_a_duet_is_on_one_cpu_and_has_few_turns(session: Session, journal: Path, tmp_path: Path) -> None:
+    test = benchmark(generation=GenerationRequest(new_tokens=9), iterations=1, threads=1)
+    interleaving = InterleavedProcesses(duet=True)
+    launchers = Launchers(tmp_path, session, DuetPlayers(journal), "good", "good", test=test, interleaving=interleaving)
+    for launcher in (launchers.control, launchers.treatment):
+        assert interleaving.launch_alone(launcher, test).launch.outcome is Outcome.OK
+    journal.unlink()
+    interleaving.repeat_prompts(2)
+    pair = interleaving.launch_pair(launchers.control, launchers.treatment, test)
+    assert [observed.launch.outcome for observed in pair.launches] == [Outcome.OK] * 2
+    assert len({observed.launch.cpus for observed in pair.launches}) == 1
+    assert [len(observed.launch.cpus or ()) for observed in pair.launches] == [1, 1]
+    assert {observed.launch.commands[0][-2:] for observed in pair.launches} == {("--own-time", "--turns")}
+    assert [words for _, _, words in read_journal(journal) if words.startswith("run")] == ["run 1 by 8"] * 2
+    assert (interleaving.interleave, interleaving.notes) == (Interleave.DUET, ())
+
+
+@pytest.mark.skipif(len(allowed_cpus()) < 2, reason="pins to two CPUs")
+def test_without_what_a_duet_needs_pairs_are_launched_sequentially_with_a_note(
+    session: Session, journal: Path, tmp_path: Path
+) -> None:
+    cases: dict[str, tuple[Framework, Benchmark]] = {
+        "runners of players cannot play a duet": (InterleavablePlayers(journal), benchmark(threads=1)),
+        "in a duet each program has one thread": (DuetPlayers(journal), benchmark(threads=2)),
+        "these were not pinned to one": (DuetPlayers(journal), benchmark(threads=1, cpus=allowed_cpus()[:2])),
+        "unknown argument": (DuetPlayers(journal), benchmark(threads=1)),
+    }
+    for words, (framework, test) in cases.items():
+        interleaving = InterleavedProcesses(duet=True)
+        how = "old" if words == "unknown argument" else "good"
+        launchers = Launchers(tmp_path, session, framework, how, how, test=test, interleaving=interleaving)
+        launchers.pairs.begin()
+        assert [words in note.message for note in interleaving.notes] == [True], interleaving.notes
+        assert interleaving.notes[0].hint
+        assert interleaving.interleave is Interleave.LAUNCH
+        pair = launchers.pairs.measure_pair().pair
+        assert pair is not None
+
+
+@pytest.mark.parametrize(
+    ("fields", "platform", "chosen"),
+    [
+        ({"generation": GenerationRequest(new_tokens=9), "threads": 1}, "host", Interleave.DUET),
+        ({"generation": GenerationRequest(new_tokens=9), "threads": 2}, "host", Interleave.LAUNCH),
+        ({"generation": GenerationRequest(new_tokens=9)}, "host", Interleave.LAUNCH),
+        ({"generation": GenerationRequest(new_tokens=9), "threads": 1}, "android", Interleave.LAUNCH),
+        ({"threads": 1}, "host", Interleave.LAUNCH),
+    ],
+)
+def test_a_duet_is_usual_where_one_thread_generates_on_this_machine(
+    session: Session, fields: dict[str, object], platform: str, chosen: Interleave
+) -> None:
+    device = session.device.model_copy(update={"platform": platform})
+    assert choose_interleave(Interleave.AUTO, benchmark(**fields), device) is chosen
+    for asked in (Interleave.LAUNCH, Interleave.PROCESS, Interleave.DUET):
+        assert choose_interleave(asked, benchmark(**fields), device) is asked
 
 
 def test_batches_ended_by_the_time_limit_are_noted(session: Session, journal: Path, tmp_path: Path) -> None:

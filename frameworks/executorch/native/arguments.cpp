@@ -11,13 +11,13 @@ namespace runner {
 
 const char* const kUsage =
     "usage: runner --model PATH [--method NAME] [--threads N] [--warmup N] [--iter N] [--min-iter N]\n"
-    "              [--time-limit SECONDS] [--inputs FILE,...] [--outputs BASE] [--turns] [--operators]\n"
+    "              [--time-limit SECONDS] [--inputs FILE,...] [--outputs BASE] [--turns [--own-time]] [--operators]\n"
     "              [--phases] [--cold] [--etdump FILE] [--openvino-precision f32|bf16]\n"
     "       runner --model PATH --examples N --inputs FILE,... --outputs BASE [--method NAME] [--threads N]\n"
     "              [--openvino-precision f32|bf16]\n"
     "       runner --model PATH --generate N (--prompt FILE | --prompt-tokens N) [--depth N] [--perplexity FILE]\n"
     "              [--method NAME] [--threads N] [--warmup N] [--iter N] [--min-iter N] [--time-limit SECONDS]\n"
-    "              [--outputs BASE] [--turns] [--phases] [--cold]\n"
+    "              [--outputs BASE] [--turns [--own-time]] [--phases] [--cold]\n"
     "       runner ... [--arrival periodic:SECONDS|poisson:SECONDS:SEED] [--sustained SECONDS]\n"
     "\n"
     "Measures one ExecuTorch program, or executes it once for each example, and prints observer lines.\n"
@@ -126,6 +126,7 @@ const std::map<std::string, Setter>& setters() {
 const std::map<std::string, bool Arguments::*>& switches() {
   static const std::map<std::string, bool Arguments::*> table = {
       {"--turns", &Arguments::turns},
+      {"--own-time", &Arguments::own_time},
       {"--operators", &Arguments::operators},
       {"--phases", &Arguments::phases},
       {"--cold", &Arguments::cold},
@@ -243,6 +244,9 @@ Arguments parse_arguments(int argc, const char* const* argv) {
   check_generation(arguments, given);
   check_pacing(given);
   limit_to_first_execution(arguments, given);
+  if (arguments.own_time && !arguments.turns) {
+    throw Failure(ExitStatus::kUsage, "argument --own-time: needs --turns");
+  }
   return arguments;
 }
 

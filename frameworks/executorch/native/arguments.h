@@ -25,6 +25,7 @@ struct Arguments {
   std::string outputs; // empty: outputs are not written
   std::optional<int64_t> examples; // absent: the same inputs each time
   bool turns = false; // iterate on request of standard input
+  bool own_time = false; // times leave out when the thread waited for a CPU
   bool phases = false; // report the memory of each phase; execute once
   bool cold = false; // load from the disk; execute once
   bool operators = false; // time each operator too

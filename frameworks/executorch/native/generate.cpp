@@ -90,9 +90,9 @@ void print_list(const char* name, const std::vector<int64_t>& numbers, size_t co
 Generation::Generation(
     LoadedMethod& loaded,
     const Arguments& arguments,
-    clockid_t cpu_clock,
+    Clocks clocks,
     OperatorTimes* operators)
-    : model_(loaded), arguments_(arguments), cpu_clock_(cpu_clock), operators_(operators) {
+    : model_(loaded), arguments_(arguments), clocks_(clocks), operators_(operators) {
   const int64_t vocabulary = model_.vocabulary();
   if (arguments.prompt_tokens != 0) {
     check_context(model_.context(), arguments.depth, arguments.prompt_tokens, *arguments.generate);
@@ -125,29 +125,29 @@ Sample Generation::iterate(bool timed) {
   if (operators_ != nullptr) {
     operators_->begin_iteration();
   }
-  const int64_t cpu_begin = now_ns(cpu_clock_);
-  const int64_t begin = now_ns(CLOCK_MONOTONIC);
+  const int64_t cpu_begin = now_ns(clocks_.cpu);
+  const int64_t begin = clocks_.wall.now_ns();
   process(prompt_.data(), prompt_tokens, position, kPrefill);
   position += prompt_tokens;
-  last_.prefill_ns = now_ns(CLOCK_MONOTONIC) - begin;
+  last_.prefill_ns = clocks_.wall.now_ns() - begin;
   if (!timed && !memory_after_prefill_) {
     memory_after_prefill_ = memory().resident_bytes;
   }
   int64_t paused_ns = 0;
   for (size_t i = 0;; ++i) {
     last_.tokens[i] = model_.likeliest();
-    const int64_t now = now_ns(CLOCK_MONOTONIC);
+    const int64_t now = clocks_.wall.now_ns();
     last_.times_ns[i] = now - begin - paused_ns;
     if (i + 1 == last_.tokens.size()) {
       break;
     }
     if (turn_.tokens > 0 && static_cast<int64_t>(i) % turn_.tokens == 0) {
       pause_();
-      paused_ns += now_ns(CLOCK_MONOTONIC) - now;
+      paused_ns += clocks_.wall.now_ns() - now;
     }
     process(&last_.tokens[i], 1, position++, kDecode);
   }
-  const int64_t cpu_end = now_ns(cpu_clock_);
+  const int64_t cpu_end = now_ns(clocks_.cpu);
   if (operators_ != nullptr) {
     operators_->end_iteration(timed);
   }
@@ -166,11 +166,11 @@ void Generation::process(const int64_t* tokens, int64_t count, int64_t position,
 }
 
 Prompt Generation::process_prompt() {
-  const int64_t begin = now_ns(CLOCK_MONOTONIC);
+  const int64_t begin = clocks_.wall.now_ns();
   model_.process(prompt_.data(), static_cast<int64_t>(prompt_.size()), arguments_.depth);
-  const int64_t processed = now_ns(CLOCK_MONOTONIC);
+  const int64_t processed = clocks_.wall.now_ns();
   model_.likeliest();
-  return {processed - begin, now_ns(CLOCK_MONOTONIC) - begin};
+  return {processed - begin, clocks_.wall.now_ns() - begin};
 }
 
 void Generation::pause_between(const Turn& turn, std::function<void()> pause) {

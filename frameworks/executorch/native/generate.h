@@ -1,8 +1,6 @@
 // Generation of tokens: a prompt is processed, then tokens follow one by one, always the likeliest.
 #pragma once
 
-#include <time.h>
-
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "clocks.h"
 #include "language_model.h"
 #include "measure.h"
 #include "operators.h"
@@ -36,7 +35,7 @@ class Generation final : public Work {
   // Throws Failure(kUsage) where the program cannot generate, a token is none of its vocabulary, or the context is too
   // small, naming the numbers. `operators` is the tracer that the method was loaded with, or null: it hears of the
   // prompt and of the tokens after it as phases.
-  Generation(LoadedMethod& loaded, const Arguments& arguments, clockid_t cpu_clock, OperatorTimes* operators);
+  Generation(LoadedMethod& loaded, const Arguments& arguments, Clocks clocks, OperatorTimes* operators);
 
   // Fills the context up to the depth.
   void prepare() override;
@@ -59,7 +58,7 @@ class Generation final : public Work {
 
   LanguageModel model_;
   const Arguments& arguments_;
-  clockid_t cpu_clock_;
+  Clocks clocks_;
   OperatorTimes* operators_;
   std::vector<int64_t> context_tokens_;
   std::vector<int64_t> prompt_;

@@ -17,12 +17,12 @@ using executorch::runtime::Method;
 constexpr int64_t kReserved = 1 << 20;
 
 // The wall clock is read innermost: it costs some 20 ns (no system call), the CPU clock ten times as much.
-Sample execute(Method& method, clockid_t cpu_clock) {
-  const int64_t cpu_begin = now_ns(cpu_clock);
-  const int64_t begin = now_ns(CLOCK_MONOTONIC);
+Sample execute(Method& method, const Clocks& clocks) {
+  const int64_t cpu_begin = now_ns(clocks.cpu);
+  const int64_t begin = clocks.wall.now_ns();
   const Error error = method.execute();
-  const int64_t end = now_ns(CLOCK_MONOTONIC);
-  const int64_t cpu_end = now_ns(cpu_clock);
+  const int64_t end = clocks.wall.now_ns();
+  const int64_t cpu_end = now_ns(clocks.cpu);
   if (error != Error::Ok) {
     throw explain(ExitStatus::kNotExecuted, "the program failed while it was executed", error);
   }
@@ -148,7 +148,7 @@ Sample Execution::iterate(bool timed) {
   if (operators_ != nullptr) {
     operators_->begin_iteration();
   }
-  const Sample sample = execute(method_, cpu_clock_);
+  const Sample sample = execute(method_, clocks_);
   if (operators_ != nullptr) {
     operators_->end_iteration(timed);
   }

@@ -3,13 +3,12 @@
 
 #include <executorch/runtime/executor/method.h>
 
-#include <time.h>
-
 #include <cstdint>
 #include <functional>
 #include <vector>
 
 #include "arguments.h"
+#include "clocks.h"
 #include "operators.h"
 #include "pacing.h"
 #include "program.h"
@@ -57,8 +56,8 @@ class Work {
 class Execution final : public Work {
  public:
   // `operators` is the tracer that the method was loaded with, or null.
-  Execution(executorch::runtime::Method& method, Inputs& inputs, clockid_t cpu_clock, OperatorTimes* operators)
-      : method_(method), inputs_(inputs), cpu_clock_(cpu_clock), operators_(operators) {
+  Execution(executorch::runtime::Method& method, Inputs& inputs, Clocks clocks, OperatorTimes* operators)
+      : method_(method), inputs_(inputs), clocks_(clocks), operators_(operators) {
     inputs_.set_all();
   }
 
@@ -68,7 +67,7 @@ class Execution final : public Work {
  private:
   executorch::runtime::Method& method_;
   Inputs& inputs_;
-  clockid_t cpu_clock_;
+  Clocks clocks_;
   OperatorTimes* operators_;
   bool is_fresh_ = true;
 };

@@ -12,6 +12,7 @@
 #endif
 
 #include "arguments.h"
+#include "clocks.h"
 #include "etdump.h"
 #include "examples.h"
 #include "failure.h"
@@ -252,15 +253,20 @@ void run(const Arguments& arguments, const PrintMore& print_more) {
 
   const auto& openvino = openvino_models();
   // With one thread everything happens on ours; with more, the work of the whole pool counts. OpenVINO has its own pool.
-  const clockid_t cpu_clock = threads == 1 && openvino.empty() ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID;
+  const bool is_alone = threads == 1 && openvino.empty();
+  if (arguments.own_time && !is_alone) {
+    throw Failure(ExitStatus::kUsage, "argument --own-time: needs a runtime with one thread");
+  }
+  const WallClock wall_clock(arguments.own_time);
+  const Clocks clocks{wall_clock, is_alone ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID};
   std::optional<Inputs> inputs;
   std::optional<Execution> execution;
   std::optional<Generation> generation;
   if (arguments.generate) {
-    generation.emplace(loaded, arguments, cpu_clock, operators);
+    generation.emplace(loaded, arguments, clocks, operators);
   } else {
     inputs.emplace(loaded.method(), arguments.inputs);
-    execution.emplace(loaded.method(), *inputs, cpu_clock, operators);
+    execution.emplace(loaded.method(), *inputs, clocks, operators);
   }
   Work& work = generation ? static_cast<Work&>(*generation) : *execution;
   const Measurement measurement = measure(work, arguments);

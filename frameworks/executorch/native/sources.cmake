@@ -2,6 +2,7 @@
 set(
   RUNNER_SOURCES
   arguments.cpp
+  clocks.cpp
   etdump.cpp
   examples.cpp
   generate.cpp

@@ -24,6 +24,7 @@ from harness.core.protocols.foreign import ForeignFormat
 from harness.core.protocols.frameworks import (
     BackendOptionChecking,
     CalibratedExporting,
+    DuetCapable,
     ExampleRunning,
     Exporter,
     Framework,
@@ -92,6 +93,7 @@ __all__ = [
     "Diagnosable",
     "Display",
     "DoubtKeeping",
+    "DuetCapable",
     "EnergyMetering",
     "ExampleRunning",
     "Exporter",

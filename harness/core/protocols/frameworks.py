@@ -90,6 +90,21 @@ class Interleavable(Protocol):
 
 
 @runtime_checkable
+class DuetCapable(Protocol):
+    """An `Interleavable` framework whose runners can also play a duet: two work at once on one CPU.
+
+    Both get the same requests, and the kernel lets each have the CPU for some milliseconds, in turn. So the wall clock
+    times that such a runner reports leave out the time in which its thread could have run and waited for the CPU.
+    """
+
+    def duet_command(self, command: Command) -> Command:
+        """Return the command that starts the same runner for a duet. Pure.
+
+        The runner itself shows whether it can: one that cannot ends, or fails, without having said `ready`.
+        """
+
+
+@runtime_checkable
 class Exporter(Protocol):
     """A framework that can also export model files."""
 

@@ -22,7 +22,7 @@ from harness.flows.compare.metric_decision import MetricDecision
 from harness.flows.compare.outputs import Sides, compare_sides
 from harness.flows.measure.plan import Failure
 from harness.running.compared_metric import ComparedMetric
-from harness.running.interleaving import INTERLEAVINGS
+from harness.running.interleaving import INTERLEAVINGS, choose_interleave
 from harness.running.launcher import Launcher
 from harness.running.measure import outcome_of
 from harness.running.pairs import PairedLaunches
@@ -63,8 +63,13 @@ class ComparisonSubject:
         metrics = "\n".join((self.metric or "", *asked))
         return f"{self.treatment.benchmark.digest}:{self.device.identity}:{metrics}"
 
-    def journal(self, folder: Path, interleave: Interleave) -> Journal:
+    def choose_interleave(self, asked: Interleave) -> Interleave:
+        """Return how the launches of its pairs alternate."""
+        return choose_interleave(asked, self.treatment.benchmark, self.device)
+
+    def journal(self, folder: Path, asked: Interleave) -> Journal:
         """Return the journal of its pairs: of equal builds with equal files, interleaved in the same way."""
+        interleave = self.choose_interleave(asked)
         files = sorted({(key, file.md5) for job in (self.control, self.treatment) for key, file in job.files.items()})
         subject = f"{self.key}:{interleave}:{files}"
         return Journal(folder, subject, self.control.build, self.treatment.build)
@@ -91,7 +96,9 @@ class ComparisonRun:
         resume: bool,
     ) -> None:
         self._subject = subject
-        self._journal = subject.journal(journals, parameters.interleave)
+        interleave = subject.choose_interleave(parameters.interleave)
+        parameters = parameters.model_copy(update={"interleave": interleave})
+        self._journal = subject.journal(journals, interleave)
         self._earlier = earlier = self._usable(self._journal.read()) if resume else None
         self._parameters = parameters.model_copy(update={"seed": earlier.header.seed}) if earlier else parameters
         self._control, self._treatment = make_launcher(subject.control), make_launcher(subject.treatment)
@@ -101,7 +108,7 @@ class ComparisonRun:
             seed=self._parameters.seed,
             key=subject.key,
             statistics=launch_statistics,
-            interleaving=INTERLEAVINGS[parameters.interleave](),
+            interleaving=INTERLEAVINGS[interleave](),
             metric=earlier.header.metric if earlier else subject.metric,
             unit=earlier.header.unit if earlier else "",
             further=_further_of(earlier.header, subject) if earlier else subject.further,

@@ -59,7 +59,8 @@ def reproduce_comparison(
     unequal = ["--unequal-options", *sides.unequal_options] if sides.unequal_options else []
     settings = replace(settings, program={}) if "--info" in words else settings
     command = ("harness", "compare", *shared_words(settings, platform), *words, *recipe_words(sides.recipes))
-    return make_reproduction((*command, *metrics, *unequal, *parameter_words(sides.parameters)), result)
+    parameters = parameter_words(sides.parameters, generates=result.benchmark.generation is not None)
+    return make_reproduction((*command, *metrics, *unequal, *parameters), result)
 
 
 def _side_words(control: Side, treatment: Side, settings: Settings) -> Sequence[str] | None:

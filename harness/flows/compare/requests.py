@@ -68,7 +68,7 @@ class CompareRequest:
     self_check: bool = False
     parameters: Mapping[str, object] = field(default_factory=dict)
     metrics: tuple[str, ...] = ()
-    interleave: Interleave = Interleave.LAUNCH
+    interleave: Interleave = Interleave.AUTO
     resume: bool = False
     unequal_options: tuple[str, ...] = ()
     layouts: int = 0

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from frameworks.command_line import interleaved_command
+from frameworks.command_line import duet_command
 from frameworks.observations.token_streams import KEY, read_stream
 from harness import shell
 from harness.core.command import Command, Completed
@@ -53,18 +53,19 @@ def launch(start: Command) -> GeneratingLaunch:
     return recorded(completed, time.monotonic() - begin)
 
 
-def launch_in_turns(start: Command, turns: GenerationTurns) -> tuple[GeneratingLaunch, ...]:
-    """Start the runner twice, and let both generate once, in turns."""
+def launch_duet(start: Command, turns: GenerationTurns) -> tuple[GeneratingLaunch, ...]:
+    """Start the runner twice, and let both generate once, at the same time."""
     begin = time.monotonic()
     with contextlib.ExitStack() as stack:
         programs = []
         for _ in range(2):
-            programs.append(stack.enter_context(shell.start(interleaved_command(start))))
+            programs.append(stack.enter_context(shell.start(duet_command(start))))
             assert programs[-1].wait_for_line("ready")
         for request, reply in split_into_turns(1, turns):
             for program in programs:
                 program.write_line(request)
-                assert program.wait_for_line(reply)
+            answered = [program.wait_for_line(reply) for program in programs]
+            assert all(answered)
         completed = [program.finish() for program in programs]
     seconds = time.monotonic() - begin
     return tuple(recorded(each, seconds / 2) for each in completed)
@@ -109,22 +110,19 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--generations", type=int, default=1, help="of each launch")
     parser.add_argument("--small-pages", action="store_true", help="leave the pages to the kernel")
-    parser.add_argument(
-        "--turns", action="store_true", help="alternate with pairs of live programs, in turns of tokens"
-    )
-    parser.add_argument("--prompts", type=int, default=3, help="further prompts of the programs that take turns")
+    parser.add_argument("--duet", action="store_true", help="alternate with pairs that share the CPU")
     parser.add_argument("--load", type=int, default=0, help="programs that keep the machine busy")
     parser.add_argument("--beside", default="", help="what else the machine does")
     given = parser.parse_args(arguments)
-    cpu, launches, in_turns = max(os.sched_getaffinity(0)), list[GeneratingLaunch](), list[GeneratingLaunch]()
+    cpu, launches, in_duet = max(os.sched_getaffinity(0)), list[GeneratingLaunch](), list[GeneratingLaunch]()
     with tempfile.TemporaryDirectory() as folder, load(given.load):
         runner = compile_slowed_runner(Path(folder))
         start = start_of(runner, given.model, cpu, given.generations, huge_pages=not given.small_pages)
         before, end = os.getloadavg()[0], time.monotonic() + given.seconds
         while time.monotonic() < end:
             launches += [launch(start) for _ in range(2)]
-            if given.turns:
-                in_turns += launch_in_turns(start, GenerationTurns(NEW_TOKENS, given.prompts))
+            if given.duet:
+                in_duet += launch_duet(start, GenerationTurns(NEW_TOKENS, tokens=NEW_TOKENS - 1))
         after = os.getloadavg()[0]
     trace = GenerationTrace(
         made_by="tests.benchmarks.decisions.record_generations",
@@ -136,10 +134,10 @@ def main(arguments: list[str]) -> None:
         new_tokens=NEW_TOKENS,
         huge_pages=not given.small_pages,
         launches=tuple(launches),
-        in_turns=tuple(in_turns),
+        in_duet=tuple(in_duet),
     )
     given.out.write_text(trace.model_dump_json() + "\n")
-    print(f"{given.out}: {len(launches) + len(in_turns)} launches")
+    print(f"{given.out}: {len(launches) + len(in_duet)} launches")
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ class GenerationTrace(Value):
         launches: In the order of time.
         in_turns: Launches of which two neighbours were alive at once, and generated in turns of some tokens. One such
             pair follows each two of `launches`.
+        in_duet: Likewise, and generated at the same time on one CPU.
     """
 
     made_by: str
@@ -55,6 +56,7 @@ class GenerationTrace(Value):
     huge_pages: bool
     launches: tuple[GeneratingLaunch, ...]
     in_turns: tuple[GeneratingLaunch, ...] = ()
+    in_duet: tuple[GeneratingLaunch, ...] = ()
 
     @property
     def seconds(self) -> Array:

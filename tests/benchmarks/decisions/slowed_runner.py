@@ -1,8 +1,8 @@
 """A native runner that can be made slower by a known share, with real work inside the measured interval.
 
 The same binary serves every share, read from the environment, so that memory layout is no difference between builds:
-after each execution, also of a language model, it spins for SLOWED_BY percent of the time that the execution took.
-Pre-emption and bursts so lengthen the extra work as they would lengthen the model's own.
+after each execution, also of a language model, it spins for SLOWED_BY percent of the CPU time that the execution took,
+so that another program on the same CPU makes the extra work no smaller. It is for one thread.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from frameworks.executorch.runners.native import SOURCES
 VARIABLE = "SLOWED_BY"
 _EXECUTED = "  const Error error = method.execute();\n"
 _PROCESSED = "    error = method_.execute();\n"
+_START = "  const int64_t started = now_ns(CLOCK_THREAD_CPUTIME_ID);\n"
 _SPIN = """\
   static const double share = std::getenv("SLOWED_BY") ? std::atof(std::getenv("SLOWED_BY")) / 100 : 0;
-  const int64_t executed = now_ns(CLOCK_MONOTONIC);
-  const int64_t until = executed + static_cast<int64_t>(share * static_cast<double>(executed - begin));
-  while (now_ns(CLOCK_MONOTONIC) < until) {
+  const int64_t executed = now_ns(CLOCK_THREAD_CPUTIME_ID);
+  const int64_t until = executed + static_cast<int64_t>(share * static_cast<double>(executed - started));
+  while (now_ns(CLOCK_THREAD_CPUTIME_ID) < until) {
   }
 """
 
@@ -40,10 +41,8 @@ def compile_slowed_runner(folder: Path) -> Path:
     wheel = next(iter(spec.submodule_search_locations))
     sources, build = folder / "sources", folder / "build"
     shutil.copytree(SOURCES, sources)
-    _spin_after(sources / "measure.cpp", _EXECUTED, _EXECUTED)
-    _spin_after(
-        sources / "language_model.cpp", _PROCESSED, f"  const int64_t begin = now_ns(CLOCK_MONOTONIC);\n{_PROCESSED}"
-    )
+    _spin_after(sources / "measure.cpp", _EXECUTED)
+    _spin_after(sources / "language_model.cpp", _PROCESSED)
     configure = (
         *("cmake", "-S", str(sources), "-B", str(build), f"-DCMAKE_PREFIX_PATH={wheel}"),
         *(f"-DCMAKE_CXX_FLAGS_RELEASE={OPTIONS}", f"-DEXECUTORCH_VERSION={version('executorch')}"),
@@ -53,8 +52,8 @@ def compile_slowed_runner(folder: Path) -> Path:
     return build / "runner"
 
 
-def _spin_after(source: Path, executes: str, timed: str) -> None:
+def _spin_after(source: Path, executes: str) -> None:
     text = source.read_text()
     assert text.count(executes) == 1, f"{source.name} has changed: say here where an execution ends"
     includes = '#include <cstdlib>\n#include "machine.h"\n'
-    source.write_text(includes + text.replace(executes, timed + _SPIN))
+    source.write_text(includes + text.replace(executes, _START + executes + _SPIN))

@@ -23,7 +23,6 @@ from harness.core.comparison import Pair, Parameters, Verdict
 from harness.core.generation import TokenStream
 from harness.core.metric import Observation
 from harness.running.compared_metric import ComparedMetric
-from harness.running.interleaved import TOKENS_OF_A_TURN
 from tests.benchmarks.decisions.recorded_generations import GeneratingLaunch, GenerationTrace, recorded_generations
 from tests.benchmarks.decisions.test_decision_quality import chance_limit
 from tests.benchmarks.figures import claim
@@ -35,22 +34,33 @@ EFFECT: Final = 0.02
 TRIALS: Final = 400
 PAIRS: Final = Parameters(seed=0).max_pairs
 
-MISSED: Final[Mapping[tuple[str, str | None], float]] = {
-    ("quiet", DECODE.name): 0.7,
-    ("quiet", FIRST_TOKEN.name): 0.6,
-    ("shared", DECODE.name): 0.25,
-    ("shared", FIRST_TOKEN.name): 0.45,
-    ("alternating, in turns", DECODE.name): 0.5,
+RECORDINGS: Final[Sequence[tuple[str, str]]] = (
+    ("quiet", "launches"),
+    ("shared", "launches"),
+    ("loaded", "launches"),
+    ("resting", "launches"),
+    ("resting", "in_turns"),
+    ("alternating", "launches"),
+    ("alternating", "in_turns"),
+    ("duets", "launches"),
+    ("duets", "in_duet"),
+    ("loaded-duets", "launches"),
+    ("loaded-duets", "in_duet"),
+)
+"""Recordings, and how the launches of their pairs alternated."""
+
+MISSED: Final[Mapping[tuple[str, str, str | None], float]] = {
+    ("quiet", "launches", DECODE.name): 0.7,
+    ("quiet", "launches", FIRST_TOKEN.name): 0.6,
+    ("shared", "launches", DECODE.name): 0.25,
+    ("shared", "launches", FIRST_TOKEN.name): 0.45,
+    ("alternating", "in_turns", DECODE.name): 0.5,
+    ("duets", "in_duet", DECODE.name): 0.05,
+    ("duets", "in_duet", FIRST_TOKEN.name): 0.05,
+    ("loaded-duets", "in_duet", FIRST_TOKEN.name): 0.05,
 }
-"""Share of changes of 2 % that is missed for the price of llama-bench at most. 0.05 is what was wanted."""
-
-MISSED_IN_SHORT_TURNS: Final[Mapping[str, float]] = {"quiet": 0.05, "shared": 0.05, "resting": 0.1, "alternating": 0.5}
-"""The same for tokens of the same programs, dealt out in turns of `TOKENS_OF_A_TURN`."""
-
-_TURNS_S: Final = 0.06
-"""Seconds that a launch in turns took longer than one alone (`alternating`, `resting`)."""
-
-_FURTHER_PROMPTS: Final = 3
+"""Share of changes of 2 % that is missed for the price of llama-bench at most: 0.05 is wanted, and is what duets, the
+usual way on this machine, reach."""
 
 _BENCH_PROMPT, _BENCH_NEW, _BENCH_REPETITIONS = 512, 128, 10
 """What `llama-bench -r 10` does in its tests of prompts and of new tokens. It warms up by a whole prompt, and by one
@@ -124,17 +134,22 @@ def observations_of(trace: GenerationTrace, launch: GeneratingLaunch, generation
         yield Observation(type=type_, metric=metric, unit=unit, samples=tuple(samples))
 
 
+def recorded(trace: GenerationTrace, alternating: str) -> Sequence[GeneratingLaunch]:
+    """Return the recorded launches whose pairs alternated in this way."""
+    return {"launches": trace.launches, "in_turns": trace.in_turns, "in_duet": trace.in_duet}[alternating]
+
+
 def launches_of(
     trace: GenerationTrace,
     metric: ComparedMetric,
     generations: int = 1,
     *,
     by_token: bool = True,
-    in_turns: bool = False,
+    alternating: str = "launches",
 ) -> Launches:
     """Return the launches as comparisons see them, cut to a number of generations."""
     figures, seconds = [], []
-    source = trace.in_turns if in_turns else trace.launches
+    source = recorded(trace, alternating)
     if by_token:
         metric = metric.choose_figures([list(observations_of(trace, launch, generations)) for launch in source[:2]])
     for launch in source:
@@ -146,36 +161,6 @@ def launches_of(
     generation_s = float(np.median(trace.times_s[..., -1]))
     beside_s = float(np.median(seconds)) - generations * generation_s
     return Launches(figures, seconds, 2 * (2 * beside_s + _GENERATIONS_BEFORE * generation_s))
-
-
-def in_virtual_turns(trace: GenerationTrace, tokens: int) -> Launches:
-    """Return the tokens of each two neighbouring launches dealt out to two sides in turns, at the cost of real turns.
-
-    Real ones also have two programs, whose pages differ, and whose caches hold the other one.
-    """
-    launches = launches_of(trace, DECODE)
-    times = [np.array(launch.generations[0][2:]) for launch in trace.launches]
-    figures = []
-    for one, other in zip(times[::2], times[1::2], strict=False):
-        joined = np.concatenate((one, other))
-        is_second = np.arange(len(joined)) // tokens % 2 == 1
-        sides = [1e6 / joined[is_second == side] for side in (False, True)]
-        fewest = min(map(len, sides))
-        figures += [tuple(launch_statistics(side[:fewest].tolist(), higher_is_better=True)) for side in sides]
-    more_s = _TURNS_S + _FURTHER_PROMPTS * float(np.median(trace.times_s[..., 1]))
-    seconds = [spent + more_s for spent in launches.seconds[: len(figures)]]
-    return Launches(figures, seconds, launches.before_s + 4 * _TURNS_S)
-
-
-def of_several_prompts(trace: GenerationTrace, prompts: int) -> Launches:
-    """Return launches with the prompts of so many recorded ones, at the cost of one and of its further prompts."""
-    launches = launches_of(trace, FIRST_TOKEN, in_turns=True)
-    times = np.array([sum(launch.generations[0][:2]) for launch in trace.in_turns], dtype=float)
-    count = len(times) // (2 * prompts)
-    sides = times[: 2 * prompts * count].reshape(count, prompts, 2).swapaxes(1, 2).reshape(2 * count, prompts)
-    figures = [tuple(launch_statistics((1000 * side).tolist())) for side in sides]
-    more_s = (prompts - 1) * float(np.median(times)) / 1e6
-    return Launches(figures, [spent + more_s for spent in launches.seconds[: 2 * count]], launches.before_s)
 
 
 def compare(launches: Launches, metric: ComparedMetric, alpha: float, effect: float, limit_s: float | None) -> Outcome:
@@ -230,30 +215,19 @@ def spread(launches: Launches) -> float:
     return float(1.4826 * np.median(abs(ratios - np.median(ratios))))
 
 
-@pytest.mark.parametrize(
-    ("recording", "in_turns"),
-    [
-        ("quiet", False),
-        ("resting", False),
-        ("resting", True),
-        ("shared", False),
-        ("alternating", False),
-        ("alternating", True),
-        ("loaded", False),
-    ],
-)
-def test_generations_are_compared_for_the_price_of_llama_bench(recording: str, *, in_turns: bool) -> None:
+@pytest.mark.parametrize(("recording", "alternating"), RECORDINGS)
+def test_generations_are_compared_for_the_price_of_llama_bench(recording: str, alternating: str) -> None:
     trace = recorded_generations(recording)
     price_s = llama_bench_s(trace)
-    name = f"{recording}, in turns" if in_turns else recording
-    print(f"\n{name}: {len(trace.in_turns if in_turns else trace.launches)} launches, llama-bench {price_s:.1f} s")
+    name = f"{recording}, {alternating}"
+    print(f"\n{name}: {len(recorded(trace, alternating))} launches, llama-bench {price_s:.1f} s")
     print(
         f"| metric | spread | alpha | slower + faster % of equal builds | +2 % found in {price_s:.0f} s | "
         f"in {PAIRS} pairs | s until found: median, 95 % | no change for equal builds |"
     )
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for metric in (DECODE, FIRST_TOKEN):
-        launches = launches_of(trace, metric, in_turns=in_turns)
+        launches = launches_of(trace, metric, alternating=alternating)
         for alpha in ALPHAS:
             equal = compare(launches, metric, alpha, 0.0, None)
             soon = compare(launches, metric, alpha, EFFECT, price_s)
@@ -278,50 +252,9 @@ def test_generations_are_compared_for_the_price_of_llama_bench(recording: str, *
             claim(f"{title}: mean device time, of that of llama-bench", float(np.mean(soon.seconds)) / price_s, 1.0)
             if alpha == ALPHAS[0]:
                 print(f"found in 95 % for that price: +{100 * smallest_found(launches, metric, price_s):g} %")
-            if alpha == ALPHAS[0] and (name, metric.name) in MISSED:
-                claim(f"{title}: +2 % missed in that time", 1 - found_soon, MISSED[name, metric.name])
+            if alpha == ALPHAS[0] and (recording, alternating, metric.name) in MISSED:
+                claim(f"{title}: +2 % missed in that time", 1 - found_soon, MISSED[recording, alternating, metric.name])
                 claim(f"{title}: +2 % missed in {PAIRS} pairs", 1 - found, 0.05)
-
-
-@pytest.mark.parametrize("recording", MISSED_IN_SHORT_TURNS)
-def test_short_turns_leave_little_of_what_disturbs_tokens(recording: str) -> None:
-    """Both sides are tokens of the same programs, so that nothing but time and turns tells them apart."""
-    trace = recorded_generations(recording)
-    price_s = llama_bench_s(trace)
-    print(f"\n{recording}: decode rate, +2 % found in {price_s:.0f} s, of which further prompts take a part")
-    print("| tokens of a turn | spread | slower + faster % of equal builds | +2 % found | +1 % found |")
-    print("| --- | --- | --- | --- | --- |")
-    for tokens in (trace.new_tokens - 1, 8, 4, 2, 1):
-        launches = in_virtual_turns(trace, tokens)
-        equal = compare(launches, DECODE, 0.01, 0.0, price_s)
-        found = compare(launches, DECODE, 0.01, EFFECT, price_s).share(Verdict.REGRESSION)
-        half = compare(launches, DECODE, 0.01, EFFECT / 2, price_s).share(Verdict.REGRESSION)
-        slower, faster = equal.share(Verdict.REGRESSION), equal.share(Verdict.IMPROVEMENT)
-        print(
-            f"| {tokens} | {100 * spread(launches):.1f} % | {100 * slower:.1f} + {100 * faster:.1f} | "
-            f"{100 * found:.0f} % | {100 * half:.0f} % |"
-        )
-        if tokens == TOKENS_OF_A_TURN:
-            claim(f"{recording}: equal builds called slower", slower, chance_limit(0.01, TRIALS))
-            claim(f"{recording}: equal builds called faster", faster, chance_limit(0.01, TRIALS))
-            claim(f"{recording}: +2 % missed in turns of {tokens}", 1 - found, MISSED_IN_SHORT_TURNS[recording])
-
-
-def test_further_prompts_find_more_in_the_same_time() -> None:
-    """Prompts of both sides that followed each other, of several pairs of live programs, as if of one pair."""
-    trace = recorded_generations("resting")
-    price_s = llama_bench_s(trace)
-    print(f"\n+2 % of the time to the first token found in {price_s:.0f} s, resting, in turns")
-    print("| prompts of a launch | slower + faster % of equal builds | +2 % found |")
-    print("| --- | --- | --- |")
-    found = []
-    for prompts in (1, 2, 1 + _FURTHER_PROMPTS):
-        launches = of_several_prompts(trace, prompts)
-        equal = compare(launches, FIRST_TOKEN, 0.01, 0.0, price_s)
-        slower, faster = equal.share(Verdict.REGRESSION), equal.share(Verdict.IMPROVEMENT)
-        found.append(compare(launches, FIRST_TOKEN, 0.01, EFFECT, price_s).share(Verdict.REGRESSION))
-        print(f"| {prompts} | {100 * slower:.1f} + {100 * faster:.1f} | {100 * found[-1]:.0f} % |")
-    claim("one prompt finds, as a share of what four do", found[0] / found[-1], 0.75)
 
 
 def test_launches_of_one_generation_find_more_in_the_same_time() -> None:

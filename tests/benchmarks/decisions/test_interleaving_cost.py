@@ -1,4 +1,4 @@
-"""Device time of a decision: pairs of launches against pairs of live processes that take turns, on a real runner.
+"""Device time of a decision: pairs of launches against pairs of live processes that take turns or play a duet.
 
 `INTERLEAVING_PERCENT` is the slow-down of the treatment (default 3), `INTERLEAVING_DECISIONS` the number of decisions
 of each way (default 8). The ways alternate, so that both meet the same minutes of the machine.
@@ -35,6 +35,7 @@ DECISIONS = int(os.environ.get("INTERLEAVING_DECISIONS", "8"))
 MOST_PAIRS = 60
 ERROR = 0.0025
 P25 = STATISTICS.index("p25")
+INTERLEAVES = (Interleave.LAUNCH, Interleave.PROCESS, Interleave.DUET)
 LIMITS = {"quiet": 1.5, "bursty": 1.0}
 """Share of launches' device time, by what else the machine does. On a quiet one the difference between two starts of
 the same program is the noise, which turns do not touch: there they must not cost much more."""
@@ -98,7 +99,7 @@ def machine(request: pytest.FixtureRequest) -> Iterator[str]:
         yield request.param
 
 
-def test_turns_need_less_device_time_than_launches(
+def test_both_programs_at_once_need_less_device_time_than_launches(
     session: Session, runner: Path, model: Path, *, tmp_path: Path, machine: str
 ) -> None:
     file = CachedFile(
@@ -118,9 +119,9 @@ def test_turns_need_less_device_time_than_launches(
     )
     jobs = [Job(benchmark, side(tmp_path, runner, percent), {file.key: file}) for percent in (0.0, PERCENT)]
     subject = ComparisonSubject(jobs[0], jobs[1], session.device)
-    comparisons_by_interleave: dict[Interleave, list[Comparison]] = {interleave: [] for interleave in Interleave}
+    comparisons_by_interleave: dict[Interleave, list[Comparison]] = {interleave: [] for interleave in INTERLEAVES}
     for seed in range(DECISIONS):
-        for interleave in Interleave:
+        for interleave in INTERLEAVES:
             comparison = decide(subject, session, tmp_path, interleave, seed)
             assert comparison.parameters.interleave is interleave, comparison.notes
             assert comparison.verdict is not Verdict.IMPROVEMENT
@@ -132,15 +133,13 @@ def test_turns_need_less_device_time_than_launches(
     for interleave, comparisons in comparisons_by_interleave.items():
         print(f"\n{interleave}: device s of a decision {spread([comparison.seconds for comparison in comparisons])}")
         print(f"{interleave}: device s to a standard error of {ERROR:.2%} {seconds_to_error(comparisons):.3g}")
-    in_turns, in_launches = (
-        seconds_to_error(comparisons_by_interleave[interleave])
-        for interleave in (Interleave.PROCESS, Interleave.LAUNCH)
-    )
-    claim(
-        f"{machine}: device time of turns to the same standard error, as a share of that of launches",
-        in_turns / in_launches,
-        LIMITS[machine],
-    )
+    in_launches, *others = (seconds_to_error(comparisons_by_interleave[interleave]) for interleave in INTERLEAVES)
+    for interleave, seconds in zip(INTERLEAVES[1:], others, strict=True):
+        claim(
+            f"{machine}: device time of {interleave} to the same standard error, as a share of that of launches",
+            seconds / in_launches,
+            LIMITS[machine],
+        )
 
 
 def seconds_to_error(comparisons: Sequence[Comparison]) -> float:

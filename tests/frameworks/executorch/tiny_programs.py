@@ -56,6 +56,13 @@ class Nonzero(torch.nn.Module):
         return torch.nonzero(values)
 
 
+class Square(torch.nn.Module):
+    """Takes the longer the larger it is, and has no weights."""
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        return rows @ rows
+
+
 def main(folder: Path) -> None:
     """Write every program, and the damaged ones."""
     wide = torch.ones(1 << 24)  # 64 MiB, planned once as input and once as output
@@ -66,6 +73,8 @@ def main(folder: Path) -> None:
         "scaled": (Scaled(), (torch.ones(4), 3)),
         "channels_last": (Negative(), (torch.ones(1, 2, 3, 4).to(memory_format=torch.channels_last),)),
         "nonzero": (Nonzero(), (torch.ones(4),)),
+        "square": (Square(), (torch.ones(128, 128),)),
+        "large_square": (Square(), (torch.ones(640, 640),)),
         "wide": (torch.nn.ReLU(), (wide,)),
     }
     for name, (module, inputs) in programs.items():

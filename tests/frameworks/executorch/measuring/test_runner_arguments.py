@@ -38,6 +38,7 @@ REFUSED = {
     "--turns --model a.pte --examples 2": "argument --examples: not allowed with --turns",
     "--operators --model a.pte --examples 2": "argument --examples: not allowed with --operators",
     "--model a.pte --examples 2 --inputs a --outputs b --cold": "argument --examples: not allowed with --cold",
+    "--model a.pte --own-time": "argument --own-time: needs --turns",
     "--model a.pte --phases --turns": "argument --phases: not allowed with --turns",
     "--cold --model a.pte --operators": "argument --cold: not allowed with --operators",
     "--model a.pte --generate 0": "argument --generate: '0' is not a whole number from 1 to 1000000",

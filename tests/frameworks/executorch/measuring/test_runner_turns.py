@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 import time
@@ -193,6 +194,38 @@ def test_a_waiting_runner_uses_no_cpu(runner: Path, programs: Path) -> None:
         # The pool's threads look for work a little longer before they sleep, on a busy machine also in later seconds.
         assert any(ticks_in_a_second(process.pid) <= 2 for _ in range(5))
         process.communicate(b"end\n")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads how long a thread waited from proc(5)")
+def test_own_time_leaves_out_when_another_program_had_the_cpu(runner: Path, programs: Path) -> None:
+    cpu = str(max(os.sched_getaffinity(0)))
+    requests = ["run 25"]
+    busy = subprocess.Popen(("taskset", "-c", cpu, sys.executable, "-c", "while True: pass"))
+    try:
+        shares = []
+        for words in (("--own-time",), ()):
+            start = command(runner, programs / "large_square.pte", "--threads", "1", *words)
+            done = converse(start.replace_argv(("taskset", "-c", cpu, *start.argv)), requests)
+            assert done.ok, done.describe()
+            wall, used = (
+                sum(int(line["value"]) for line in observed(done.stdout) if line["metric"] == metric)
+                for metric in ("latency", "cpu_time")
+            )
+            shares.append(wall / used)
+    finally:
+        busy.kill()
+        busy.wait()
+    own, whole = shares
+    assert own < 1.2 < whole, shares
+
+
+@pytest.mark.slow
+def test_own_time_is_that_of_one_thread(native: Build, programs: Path) -> None:
+    words = ("--threads", "2", "--own-time")
+    completed = converse(command(native.programs["program"], programs / "linear.pte", *words), ["run 1"])
+    sentence = "error: argument --own-time: needs a runtime with one thread"
+    assert (completed.exit_code, completed.stdout, completed.stderr.splitlines()[-1]) == (2, "", sentence)
 
 
 def ticks_in_a_second(process: int) -> int:
