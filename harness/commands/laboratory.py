@@ -6,6 +6,7 @@ import dataclasses
 import os
 import re
 import socket
+import sys
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -21,11 +22,16 @@ from harness.lab.configuration import LOCAL, PORT
 
 if TYPE_CHECKING:
     from harness.config.flags import InspectFlags as LabFlags
+    from harness.config.flags import InspectFlags as ServeFlags
+    from harness.config.settings import Settings
+    from harness.core.command import Command
     from harness.lab.pool import PoolAction
 else:  # cyclopts reads it from the signatures below: with a field for each option
     LabFlags = flags.inspect_flags(arguments.installed_options(), "cache_dir")
+    ServeFlags = flags.inspect_flags(arguments.installed_options(), "cache_dir", "local_reporter", "database")
 
 _NO_LAB_FLAGS = LabFlags()
+_NO_SERVE_FLAGS = ServeFlags()
 _LEAST_LEASE_S = 3.0
 _LONGEST_LEASE_S = 3600.0
 _LONGEST_CHECK_H = 24.0 * 30
@@ -35,22 +41,26 @@ def serve(
     *,
     host: Annotated[str, Parameter(metavar="ADDRESS")] = LOCAL,
     port: Annotated[int, Parameter(metavar="NUMBER")] = PORT,
+    results: Annotated[int | None, Parameter(metavar="PORT", show_default=False)] = None,
     certificates: Annotated[Path | None, Parameter(metavar="FOLDER", show_default=False)] = None,
-    lab_flags: LabFlags = _NO_LAB_FLAGS,
+    lab_flags: ServeFlags = _NO_SERVE_FLAGS,
 ) -> int:
     """`harness lab serve`.
 
     Args:
         host: Address to listen at. Beyond this machine there must be certificates.
         port: Port to listen at; 0 takes any that is free.
+        results: Serve results and their pages, too, at this port of the same address, as `harness serve` does; 0 takes
+            any that is free (default: the scheduler alone).
         certificates: Folder of this machine's certificates.
-        lab_flags: Where the files of jobs are kept.
+        lab_flags: Where results are.
     """
     from harness.lab.configuration import load_security
     from harness.lab.scheduler import serve as serve_lab
 
-    arguments.resolve_settings(lab_flags)
-    return serve_lab(host, port, load_security(certificates), _line_printer())
+    settings = arguments.resolve_settings(lab_flags)
+    command = None if results is None else _compose_results_server(host, results, settings)
+    return serve_lab(host, port, load_security(certificates), _line_printer(), command)
 
 
 def join(
@@ -292,6 +302,23 @@ def certificate(
     say(f"copy {own} to {host}, and name it there by --certificates (or --lab-certificates)")
     say(f"whoever has it can execute programs on every host of the lab; {certificates} makes more of them")
     return ExitCode.OK
+
+
+def _compose_results_server(host: str, port: int, settings: Settings) -> Command:
+    """Compose the command of the server of results, which a password of the database is no word of.
+
+    Raises:
+        UsageError: Its packages are not installed.
+    """
+    from harness.core.command import Command
+    from harness.server.serving import require_packages
+
+    require_packages()
+    places = {"HARNESS_LOCAL_REPORTER": str(settings.local_reporter), "HARNESS_DATABASE": settings.database or ""}
+    return Command(
+        (sys.executable, "-m", "harness", "serve", "--host", host, "--port", str(port)),
+        env={name: place for name, place in places.items() if place},
+    )
 
 
 def _line_printer() -> Callable[[str], None]:

@@ -1,14 +1,18 @@
-"""`harness lab serve`: the scheduler, and the functions that run in it."""
+"""`harness lab serve`: the scheduler, the server of results beside it, and the functions that run in the scheduler."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
+from harness import shell
+from harness.core.command import Command
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.lab.configuration import LOCAL, configure, require_packages
 
@@ -17,8 +21,17 @@ if TYPE_CHECKING:
 
 _LOCAL = frozenset({LOCAL, "::1", "localhost"})
 
+_END_S = 15.0
+"""How long the server of results may take to end after it was told to."""
 
-def serve(host: str, port: int, security: Security | None, say: Callable[[str], None]) -> ExitCode:
+
+def serve(
+    host: str,
+    port: int,
+    security: Security | None,
+    say: Callable[[str], None],
+    results: Command | None = None,
+) -> ExitCode:
     """Serve until a signal ends it.
 
     Args:
@@ -26,10 +39,11 @@ def serve(host: str, port: int, security: Security | None, say: Callable[[str], 
         port: Port; 0 takes any that is free.
         security: Certificates; None for none, which only this machine may use.
         say: Shows a line to whoever started it.
+        results: Starts the server of results, which serves as long as the scheduler does; None for none.
 
     Raises:
         UsageError: Others could reach it without certificates: whoever reaches a scheduler can execute code.
-        EnvironmentProblem: The port is taken.
+        EnvironmentProblem: The port is taken, or the server of results ended.
     """
     require_packages()
     if security is None and host not in _LOCAL:
@@ -38,10 +52,12 @@ def serve(host: str, port: int, security: Security | None, say: Callable[[str], 
             hint="make certificates with `harness lab certificate HOST`, and name their folder by --certificates",
         )
     configure()
-    return asyncio.run(_serve(host, port, security, say))
+    return asyncio.run(_serve(host, port, security, say, results))
 
 
-async def _serve(host: str, port: int, security: Security | None, say: Callable[[str], None]) -> ExitCode:
+async def _serve(
+    host: str, port: int, security: Security | None, say: Callable[[str], None], results: Command | None
+) -> ExitCode:
     from distributed import Scheduler  # noqa: PLC0415 - an extra
 
     stop = stop_event()
@@ -53,7 +69,11 @@ async def _serve(host: str, port: int, security: Security | None, say: Callable[
         )
         async with scheduler:
             say(f"the lab is at {scheduler.address}; bring devices with `harness lab join {scheduler.address}`")
-            await stop.wait()
+            async with _serve_results(results) as ended:
+                both: list[asyncio.Future[Any]] = [ended, asyncio.ensure_future(stop.wait())]
+                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+                if not stop.is_set():
+                    raise EnvironmentProblem(f"the server of results ended, with exit status {ended.result()}")
     except (OSError, RuntimeError) as error:
         reason = error if isinstance(error, OSError) else error.__cause__  # the library says that it failed to start
         if not isinstance(reason, OSError):
@@ -63,6 +83,26 @@ async def _serve(host: str, port: int, security: Security | None, say: Callable[
             hint="another lab may be there: `harness lab status`; --port 0 takes a port that is free",
         ) from error
     return ExitCode.OK
+
+
+@contextlib.asynccontextmanager
+async def _serve_results(command: Command | None) -> AsyncIterator[asyncio.Future[int]]:
+    """Start the server of results; the future is done when it ends. It ends with the block, and with this process."""
+    if command is None:
+        yield asyncio.get_running_loop().create_future()
+        return
+    environment = {**os.environ, **command.env}
+    server = await asyncio.create_subprocess_exec(*shell.kill_with_harness(command).argv, env=environment)
+    ended = asyncio.ensure_future(server.wait())
+    try:
+        yield ended
+    finally:
+        if not ended.done():
+            server.terminate()
+        try:
+            await asyncio.wait_for(ended, _END_S)
+        except TimeoutError:
+            server.kill()
 
 
 def stop_event() -> asyncio.Event:
