@@ -90,7 +90,7 @@ OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("harness serve --database postgresql://lab/results --port 80", "a database of its own"),
     ),
     "lab": (
-        ("harness lab serve --results 8080", "scheduler, results and pages, for this machine alone"),
+        ("harness lab serve --results 8080", "for this machine alone"),
         ("harness lab join 127.0.0.1", "join the phones of this machine"),
         ("harness lab join lab --check-every 24 --certificates keys", "those of a farm"),
         ("harness lab status 127.0.0.1", "show the devices, and what they do"),

@@ -43,6 +43,7 @@ from harness.lab.sides import ProvideSides, Sides, find_sides
 from harness.lab.submitting import JobFiles, Submission, Submitter
 from harness.lab.targets import Target
 from harness.running.compared_metric import ComparedMetric, find_further_metrics
+from harness.running.interleaving import choose_interleave
 from harness.shell import Interrupted
 
 FLEET_FDR: Final = 0.01
@@ -303,13 +304,14 @@ class _Comparing:
             failed[benchmark.framework, target.label] = failure
             self._report(report_no_build(benchmark, target, error, self._settings), benchmark)
             return
+        interleave = choose_interleave(self._parameters.interleave, benchmark, target.places[0].device.platform)
+        parameters = self._parameters.model_copy(update={"interleave": interleave})
         journal = BatchFile(
             self._settings.cache_dir / "lab" / "comparisons",
             (benchmark.digest, target.resource, *sides.identity, *self._task.sides.metrics, *self._task.key),
-            self._parameters.interleave,
+            interleave,
         )
         earlier = journal.read() if self._task.resume else None
-        parameters = self._parameters
         if earlier is not None:
             parameters = parameters.model_copy(update={"seed": earlier.seed})
         else:

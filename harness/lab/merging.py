@@ -112,7 +112,7 @@ def merge_reports(
     merged = recompute(
         comparisons[0].model_copy(
             update={
-                "parameters": parameters,
+                "parameters": parameters.model_copy(update={"interleave": comparisons[0].parameters.interleave}),
                 "control": comparisons[0].control.model_copy(update={"commit_name": names[0]}),
                 "pairs": tuple(pairs),
                 "voided": sum(comparison.voided for comparison in comparisons),

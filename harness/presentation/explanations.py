@@ -21,6 +21,7 @@ EVIDENCE_HEADINGS: Final = ("hypothesis", "evidence against it", "needed to reje
 """Headings of the columns of `tabulate_evidence`."""
 
 _INTERLEAVING: Final = {
+    Interleave.AUTO: "as suits each benchmark, in random order",
     Interleave.LAUNCH: "two launches back to back, in random order",
     Interleave.PROCESS: "two processes that iterate in turns, in random order",
     Interleave.DUET: "two processes at once that share a CPU, in random order",

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple, Protocol
 
+from harness.core import DEFAULT_PLATFORM
 from harness.core.benchmark import Benchmark
 from harness.core.command import Command
 from harness.core.comparison import Interleave
-from harness.core.device import Device
 from harness.core.generation import DEFAULT_ITERATIONS
 from harness.core.note import Note
 from harness.core.protocols import DuetCapable, Interactive, Interleavable
@@ -162,7 +162,7 @@ INTERLEAVINGS: Final[Mapping[Interleave, Callable[[], Interleaving]]] = {
 }
 
 
-def choose_interleave(asked: Interleave, benchmark: Benchmark, device: Device) -> Interleave:
+def choose_interleave(asked: Interleave, benchmark: Benchmark, platform: str) -> Interleave:
     """Return how the launches of a pair alternate.
 
     Where nothing else was asked for, it is a duet for a test that generates with one thread on this machine, whose
@@ -171,7 +171,7 @@ def choose_interleave(asked: Interleave, benchmark: Benchmark, device: Device) -
     """
     if asked is not Interleave.AUTO:
         return asked
-    is_for_duet = benchmark.generation is not None and benchmark.threads == 1 and device.platform == "host"
+    is_for_duet = benchmark.generation is not None and benchmark.threads == 1 and platform == DEFAULT_PLATFORM
     return Interleave.DUET if is_for_duet else Interleave.LAUNCH
 
 

@@ -65,6 +65,7 @@ def test_phones_of_a_class_decide_together(project: Project, monkeypatch: pytest
             lab_flags = ("--lab", lab.address, "--device-class", "old", "new")
             done = project.harness("compare", spec, *lab_flags, *sides(project, 100000, 103000))
     assert done.code == 1, done.stderr
+    assert "broken" not in done.stderr
     results = done.read()
     assert {(result["device"]["identity"], result["benchmark"]["identifier"]) for result in results} == {
         (f"class:{name}", benchmark) for name in ("old", "new") for benchmark in ("a", "b")
@@ -75,6 +76,7 @@ def test_phones_of_a_class_decide_together(project: Project, monkeypatch: pytest
         assert comparison["discovered"]
         assert comparison["low"] < 0.03 < comparison["high"]
         assert comparison["parameters"]["fdr"] == 0.01
+        assert comparison["parameters"]["interleave"] == "launch"
         assert [pair["index"] for pair in comparison["pairs"]] == [*range(len(comparison["pairs"]))]
         assert {pair["device"] for pair in comparison["pairs"]} <= {*names}
         check_launches(result)

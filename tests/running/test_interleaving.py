@@ -264,12 +264,11 @@ def test_without_what_a_duet_needs_pairs_are_launched_sequentially_with_a_note(
     ],
 )
 def test_a_duet_is_usual_where_one_thread_generates_on_this_machine(
-    session: Session, fields: dict[str, object], platform: str, chosen: Interleave
+    fields: dict[str, object], platform: str, chosen: Interleave
 ) -> None:
-    device = session.device.model_copy(update={"platform": platform})
-    assert choose_interleave(Interleave.AUTO, benchmark(**fields), device) is chosen
+    assert choose_interleave(Interleave.AUTO, benchmark(**fields), platform) is chosen
     for asked in (Interleave.LAUNCH, Interleave.PROCESS, Interleave.DUET):
-        assert choose_interleave(asked, benchmark(**fields), device) is asked
+        assert choose_interleave(asked, benchmark(**fields), platform) is asked
 
 
 def test_batches_ended_by_the_time_limit_are_noted(session: Session, journal: Path, tmp_path: Path) -> None:

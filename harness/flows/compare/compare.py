@@ -430,10 +430,11 @@ class ComparisonStages:
         report = self._not_run(
             Assignment(subject.treatment.benchmark, subject.device), Failure(Outcome.SKIPPED, reason)
         )
+        interleave = subject.choose_interleave(self._task.parameters.interleave)
         comparison = Comparison(
             control=build_info(subject.control.build),
             metric=self._task.metric or "",
-            parameters=self._task.parameters,
+            parameters=self._task.parameters.model_copy(update={"interleave": interleave}),
             verdict=Verdict.NO_CHANGE,
             reason=reason,
             identical=True,

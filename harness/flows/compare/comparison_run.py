@@ -65,7 +65,7 @@ class ComparisonSubject:
 
     def choose_interleave(self, asked: Interleave) -> Interleave:
         """Return how the launches of its pairs alternate."""
-        return choose_interleave(asked, self.treatment.benchmark, self.device)
+        return choose_interleave(asked, self.treatment.benchmark, self.device.platform)
 
     def journal(self, folder: Path, asked: Interleave) -> Journal:
         """Return the journal of its pairs: of equal builds with equal files, interleaved in the same way."""
