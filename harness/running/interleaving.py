@@ -166,12 +166,14 @@ def choose_interleave(asked: Interleave, benchmark: Benchmark, platform: str) ->
     """Return how the launches of a pair alternate.
 
     Where nothing else was asked for, it is a duet for a test that generates with one thread on this machine, whose
-    prompts and tokens differ more from one to the next than most changes do. Phones may lack memory for two language
-    models at once.
+    prompts and tokens differ more from one to the next than most changes do; not where its figures need a launch that is
+    alone. Phones may lack memory for two language models at once.
     """
     if asked is not Interleave.AUTO:
         return asked
-    is_for_duet = benchmark.generation is not None and benchmark.threads == 1 and platform == DEFAULT_PLATFORM
+    is_alone = benchmark.threads == 1 and platform == DEFAULT_PLATFORM
+    is_unlike = benchmark.commands or benchmark.arrival or benchmark.energy or benchmark.operators
+    is_for_duet = benchmark.generation is not None and is_alone and not is_unlike and not benchmark.output_files
     return Interleave.DUET if is_for_duet else Interleave.LAUNCH
 
 
@@ -202,6 +204,11 @@ def _side(launcher: Launcher, *, duet: bool) -> _Side | Note:
             duet and benchmark.threads != 1,
             "in a duet each program has one thread",
             'give the test `"threads": 1`, or try `--interleave process`',
+        ),
+        (
+            duet and benchmark.operators,
+            "operators are timed by the wall clock, which goes on while the other program of a duet runs",
+            "compare without `operators`, or try `--interleave process`",
         ),
         (benchmark.output_files, "the outputs are fetched after each launch", "compare without `output_files`"),
     )

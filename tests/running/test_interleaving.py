@@ -26,6 +26,7 @@ from tests.running.players import DuetPlayers, InterleavablePlayers, Players, be
 pytestmark = pytest.mark.slow  # waits for programs that do not answer
 
 Contest = Callable[..., PairedLaunches]
+TOKENS = GenerationRequest(new_tokens=9)
 
 
 @pytest.fixture
@@ -238,6 +239,7 @@ def test_without_what_a_duet_needs_pairs_are_launched_sequentially_with_a_note(
     cases: dict[str, tuple[Framework, Benchmark]] = {
         "runners of players cannot play a duet": (InterleavablePlayers(journal), benchmark(threads=1)),
         "in a duet each program has one thread": (DuetPlayers(journal), benchmark(threads=2)),
+        "operators are timed by the wall clock": (DuetPlayers(journal), benchmark(threads=1, operators=True)),
         "these were not pinned to one": (DuetPlayers(journal), benchmark(threads=1, cpus=allowed_cpus()[:2])),
         "unknown argument": (DuetPlayers(journal), benchmark(threads=1)),
     }
@@ -256,11 +258,13 @@ def test_without_what_a_duet_needs_pairs_are_launched_sequentially_with_a_note(
 @pytest.mark.parametrize(
     ("fields", "platform", "chosen"),
     [
-        ({"generation": GenerationRequest(new_tokens=9), "threads": 1}, "host", Interleave.DUET),
-        ({"generation": GenerationRequest(new_tokens=9), "threads": 2}, "host", Interleave.LAUNCH),
-        ({"generation": GenerationRequest(new_tokens=9)}, "host", Interleave.LAUNCH),
-        ({"generation": GenerationRequest(new_tokens=9), "threads": 1}, "android", Interleave.LAUNCH),
+        ({"generation": TOKENS, "threads": 1}, "host", Interleave.DUET),
+        ({"generation": TOKENS, "threads": 2}, "host", Interleave.LAUNCH),
+        ({"generation": TOKENS}, "host", Interleave.LAUNCH),
+        ({"generation": TOKENS, "threads": 1}, "android", Interleave.LAUNCH),
         ({"threads": 1}, "host", Interleave.LAUNCH),
+        ({"generation": TOKENS, "threads": 1, "operators": True}, "host", Interleave.LAUNCH),
+        ({"generation": TOKENS, "threads": 1, "commands": ("true",)}, "host", Interleave.LAUNCH),
     ],
 )
 def test_a_duet_is_usual_where_one_thread_generates_on_this_machine(
