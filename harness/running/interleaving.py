@@ -166,7 +166,7 @@ def choose_interleave(asked: Interleave, benchmark: Benchmark, platform: str) ->
     """Return how the launches of a pair alternate.
 
     Where nothing else was asked for, it is a duet for a test that generates with one thread on this machine, whose
-    prompts and tokens differ more from one to the next than most changes do; not where its figures need a launch that is
+    prompts and tokens differ more from one to the next than most changes do; not where figures need a launch that is
     alone. Phones may lack memory for two language models at once.
     """
     if asked is not Interleave.AUTO:
