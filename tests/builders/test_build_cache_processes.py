@@ -104,7 +104,7 @@ def test_a_left_over_process_in_its_own_group_is_ended(tmp_path: Path) -> None:
         other = {"HARNESS_BUILD_DIR": f"{workdir.folder}0/build"}
         other_build = subprocess.Popen(["sleep", "600"], env={**os.environ, **other}, start_new_session=True)
     try:
-        assert not is_running(orphan.pid)
+        wait_until(lambda: not is_running(orphan.pid))  # killed, it may take a moment to end
         orphan.wait()
         assert shell_in_folder.poll() is None, "a user's shell in the folder is left alone"
         assert other_build.poll() is None, "nor is another build"

@@ -22,7 +22,7 @@ from tests.processes import wait_until
 
 pytestmark = [pytest.mark.slow, MEASURING]
 
-PROGRAMS = Path(__file__).parents[1] / "frameworks" / "executorch" / "tiny_programs.py"
+SCRIPTS = Path(__file__).parents[1] / "frameworks" / "executorch"
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +32,19 @@ def runner(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("programs")
-    completed = shell.run(Command((sys.executable, str(PROGRAMS), str(folder)), timeout_s=300))
+    return export("tiny_programs.py", tmp_path_factory.mktemp("programs")) / "square.pte"
+
+
+@pytest.fixture(scope="module")
+def language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return export("language_models.py", tmp_path_factory.mktemp("language_models")) / "dynamic.pte"
+
+
+def export(script: str, folder: Path) -> Path:
+    """Run a script that exports programs into a folder."""
+    completed = shell.run(Command((sys.executable, str(SCRIPTS / script), str(folder)), timeout_s=300))
     assert completed.ok, completed.stderr
-    return folder / "square.pte"
+    return folder
 
 
 @pytest.fixture
@@ -96,6 +105,31 @@ def test_interleaving_detects_a_real_slowdown(
     assert result["launches"][0]["cpus"] == result["control_launches"][0]["cpus"]
     latency = next(metric for metric in result["metrics"] if metric["name"] == "NET latency")
     assert len(latency["samples"]) == len(latency["control"]["control_values"]) > 0
+
+
+def test_generations_are_usually_compared_in_duets(project: Project, language_model: Path, runner: Path) -> None:
+    file = {"filename": "dynamic.pte", "location": str(language_model)}
+    described = {"name": "speaker", "format": "executorch", "framework": "executorch", "files": {"model": file}}
+    generation = {"prompt_tokens": 9, "new_tokens": 12}
+    test = {"identifier": "t1", "metric": "generation", "threads": 1, "iter": 5, "generation": generation}
+    spec = project.write("speaker.json", {"model": described, "tests": [test]})
+    programs = ("--control-program", side(project, runner, 0), "--treatment-program", side(project, runner, 50))
+    done = project.harness("compare", "-b", spec, *programs, "--seed", "3")
+    assert done.code == 1, done.stderr + done.stdout
+    results = {result["comparison"]["metric"]: result for result in done.read()}
+    assert set(results) == {"LLM decode_rate", "LLM time_to_first_token"}
+    decoded = results["LLM decode_rate"]
+    assert decoded["comparison"]["verdict"] == "regression"
+    assert -0.5 < decoded["comparison"]["difference"] < -0.1
+    for result in results.values():
+        comparison = result["comparison"]
+        assert comparison["parameters"]["interleave"] == "duet"
+        assert "launches" not in [note["code"] for note in comparison["notes"]]
+    launches = {launch["index"]: launch for launch in decoded["launches"]}
+    for pair in decoded["comparison"]["pairs"]:
+        launch = launches[pair["treatment_launch"]]
+        assert launch["commands"][0][-2:] == ["--own-time", "--turns"]
+        assert len(launch["cpus"]) == 1
 
 
 def test_a_runner_without_interleaving_falls_back_to_launches_and_the_result_notes_it(

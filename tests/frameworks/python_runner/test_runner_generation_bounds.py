@@ -11,6 +11,7 @@ import pytest
 
 from frameworks.python_runner import generation
 from frameworks.python_runner.arguments import parse_arguments
+from frameworks.python_runner.clocks import Clocks
 from frameworks.python_runner.generation import Generation
 from frameworks.python_runner.made_up import DEPTH_TOKENS, PROMPT_TOKENS, make_up_tokens
 
@@ -39,7 +40,7 @@ class Counting:
 
 
 def generation_of(model: Counting, *words: str) -> Generation:
-    return Generation(model, parse_arguments(["--model", "m", *words]), time.thread_time_ns)
+    return Generation(model, parse_arguments(["--model", "m", *words]), Clocks(time.monotonic_ns, time.thread_time_ns))
 
 
 def test_a_prompt_goes_in_as_few_executions_as_the_model_allows() -> None:
