@@ -133,7 +133,7 @@ class InterleavedProcesses:
         if run.ready or observed.launch.outcome not in {Outcome.OK, Outcome.FAILED}:
             return observed
         reason = f"the runner of {launcher.job.build.commit} cannot be interleaved: {observed.launch.reason}"
-        obstacle = _launches_instead(reason, "build it again: its sources may be too old for interleaving")
+        obstacle = _launches_instead(reason, _ON_TURNS)
         return self._launch_instead(launcher, benchmark, obstacle)
 
     def launch_pair(self, first: Launcher, second: Launcher, benchmark: Benchmark) -> LaunchPair:
@@ -221,6 +221,10 @@ def _side(launcher: Launcher, *, duet: bool) -> _Side | Note:
         return _Side(launcher, session, framework.duet_command)
     return _launches_instead(f"the runners of {framework.name} cannot play a duet", "try `--interleave process`")
 
+
+_ON_TURNS: Final = (
+    "if it is an older runner of the harness, build it again; programs that take no turns are compared launch by launch"
+)
 
 _ON_ONE_CPU: Final = Note(
     code="launches",
