@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
@@ -11,6 +12,7 @@ from frameworks.python_runner.failure import ExitStatus, RunnerFailure
 
 _THREAD: Final = "/proc/thread-self/schedstat"
 """Nanoseconds that its thread ran, that it waited for a CPU, and how often it ran (the kernel's `sched-stats`)."""
+_UNTOLD: Final = f"the system does not tell how long a thread waited for a CPU ({_THREAD})"
 _LONGEST: Final = 64
 
 
@@ -35,12 +37,14 @@ def open_own_time() -> Callable[[], int]:
     Raises:
         RunnerFailure: The system does not tell it.
     """
+    untold = RunnerFailure(ExitStatus.USAGE, f"argument --own-time: {_UNTOLD}")
+    if sys.platform == "win32":
+        raise untold
     try:
         file = os.open(_THREAD, os.O_RDONLY | os.O_CLOEXEC)
         os.pread(file, _LONGEST, 0)
-    except (AttributeError, OSError) as error:
-        reason = f"argument --own-time: the system does not tell how long a thread waited for a CPU ({_THREAD})"
-        raise RunnerFailure(ExitStatus.USAGE, reason) from error
+    except OSError as error:
+        raise untold from error
 
     def waited_ns() -> int:
         return int(os.pread(file, _LONGEST, 0).split()[1])
