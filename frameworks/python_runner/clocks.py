@@ -42,9 +42,12 @@ def open_own_time() -> Callable[[], int]:
         raise untold
     try:
         file = os.open(_THREAD, os.O_RDONLY | os.O_CLOEXEC)
-        os.pread(file, _LONGEST, 0)
-    except OSError as error:
+        time.thread_time_ns()  # brings the kernel's account of a young thread up to date
+        ran_ns = int(os.pread(file, _LONGEST, 0).split()[0])
+    except (OSError, ValueError, IndexError) as error:
         raise untold from error
+    if ran_ns == 0:  # a kernel without this accounting tells zeros
+        raise untold
 
     def waited_ns() -> int:
         return int(os.pread(file, _LONGEST, 0).split()[1])

@@ -30,8 +30,8 @@ WallClock::WallClock(bool own) {
     return;
   }
   file_ = open(kThread, O_RDONLY | O_CLOEXEC);
-  char text[kLongest];
-  if (file_ < 0 || pread(file_, text, sizeof(text), 0) <= 0) {
+  runner::now_ns(CLOCK_THREAD_CPUTIME_ID); // brings the kernel's account of a young thread up to date
+  if (file_ < 0 || read_times().ran_ns <= 0) { // a kernel without this accounting tells zeros
     throw Failure(
         ExitStatus::kUsage,
         std::string("argument --own-time: the kernel does not tell how long a thread waited for a CPU (") + kThread +
@@ -45,22 +45,22 @@ WallClock::~WallClock() {
   }
 }
 
-int64_t WallClock::waited_ns() const {
+WallClock::ThreadTimes WallClock::read_times() const {
   char text[kLongest + 1];
   const ssize_t size = pread(file_, text, kLongest, 0);
   text[size > 0 ? size : 0] = '\0';
   char* second = nullptr;
-  std::strtoll(text, &second, 10);
-  return std::strtoll(second, nullptr, 10);
+  const int64_t ran_ns = std::strtoll(text, &second, 10);
+  return {ran_ns, std::strtoll(second, nullptr, 10)};
 }
 
 int64_t WallClock::now_ns() const {
   if (file_ < 0) {
     return runner::now_ns(CLOCK_MONOTONIC);
   }
-  for (int64_t before = waited_ns();;) {
+  for (int64_t before = read_times().waited_ns;;) {
     const int64_t now = runner::now_ns(CLOCK_MONOTONIC);
-    const int64_t after = waited_ns();
+    const int64_t after = read_times().waited_ns;
     if (after == before) { // else another program ran between the two
       return now - after;
     }

@@ -20,7 +20,12 @@ class WallClock final {
   int64_t now_ns() const;
 
  private:
-  int64_t waited_ns() const;
+  struct ThreadTimes {
+    int64_t ran_ns;
+    int64_t waited_ns;
+  };
+
+  ThreadTimes read_times() const;
 
   int file_ = -1;
 };

@@ -14,7 +14,7 @@ import harness
 from harness.analysis.compare.sensitivity import check_benchmark
 from harness.analysis.disturbances import find_disturbances
 from harness.config.settings import Settings
-from harness.core.comparison import Parameters
+from harness.core.comparison import Interleave, Parameters
 from harness.core.device import Device
 from harness.core.errors import ExitCode, UsageError
 from harness.core.protocols import Display, is_local
@@ -129,6 +129,7 @@ def _unending(plan: Plan, request: SelfCheckRequest) -> Parameters:
     return request.parameters.model_copy(
         update={
             "max_pairs": _MOST_PAIRS,
+            "interleave": Interleave.AUTO,
             "max_seconds": _MEASURING_SHARE * 60 * request.minutes / benchmarks,
             "precision": _ENDLESS_PRECISION,
         }
