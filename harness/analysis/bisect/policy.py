@@ -18,9 +18,6 @@ _DOUBT_OF_NO_CHANGE = 0.2
 """Factor by which the doubt must be smaller than usual before the search ends with "no change": somebody has seen a
 difference, which the model does not know. Its prior odds of any change are one to four; this makes them about even."""
 
-_WORTH_GOING_ON = 0.1
-"""Probability of a further culprit from which on the search goes on behind the last one."""
-
 _LIKELIER_THAN_NOT = 0.5
 
 _PREFERENCE = 0.75
@@ -55,7 +52,8 @@ def assess(inference: Inference, config: SearchConfig) -> SearchState:
     culprits: tuple[Culprit, ...] = ()
     if inference.is_same((0, inference.last)):
         return SearchState(culprits, start=0, further_probability=0.0)
-    start, further, enough = 0, inference.further_probability(0), _DOUBT_OF_NO_CHANGE * (1 - config.confidence)
+    doubt = 1 - config.confidence
+    start, further, enough = 0, inference.further_probability(0), _DOUBT_OF_NO_CHANGE * doubt
     while further >= enough:
         neighbours, probability = inference.next_culprit(start)
         if probability < config.confidence or not all(map(inference.has_measured, neighbours)):
@@ -65,7 +63,7 @@ def assess(inference: Inference, config: SearchConfig) -> SearchState:
             return SearchState(culprits, start, further, Purpose.CONFIRM, neighbours)
         culprits += (_culprit(inference, neighbours, probability, proof, config.alpha),)
         start = neighbours[1]
-        further, enough = inference.further_probability(start), _WORTH_GOING_ON
+        further, enough = inference.further_probability(start), doubt
     return SearchState(culprits, start, further)
 
 

@@ -138,6 +138,14 @@ def test_two_steps_in_the_same_direction_are_both_reported() -> None:
     assert result.unexplained_log_ratio == pytest.approx(0.0, abs=0.02)
 
 
+def test_a_second_culprit_is_rarely_missed_in_loud_noise() -> None:
+    loud, trials, hits = np.random.default_rng(12).standard_t(3, 4000) * 0.04, 12, 0
+    for seed in range(trials):
+        result, _ = searched(NoisyHistory(stepped(12, (3, 0.06), (9, 0.05)), loud, seed))
+        hits += [culprit.commits for culprit in result.culprits] == [("c3",), ("c9",)]
+    assert hits >= trials - 1
+
+
 def test_commits_that_do_not_build_widen_the_result() -> None:
     result, search = searched(NoisyHistory(stepped(32, (16, 0.04)), NOISE, seed=5, broken=(15, 16, 17)))
     (culprit,) = result.culprits
