@@ -229,21 +229,29 @@ class Submitter:
         short jobs wait at their devices, while there are more than one for each: the last ones wait here, so that they
         go to the devices that are idle first.
         """
-        busy = Counter(task.resource for task in self._pending if task not in self._ended)
-        long = {task.resource for task in self._pending if not _is_short(task.job) and task not in self._ended}
-        for resource, held in self._held.items():
-            devices = max(self._devices.get(resource, 0), 1)
-            while held:
-                (job, target), attempts = held[0]
-                waits = resource not in long and _is_short(job) and len(held) > devices
-                if busy[resource] >= (2 * devices if waits else devices):
-                    break
-                busy[resource] += 1
-                if not _is_short(job):
-                    long.add(resource)
-                self._ids.add(job.id)
-                self._pending[self._engine.submit(job, resource, attempts=attempts)] = target
-                held.popleft()
+        jobs = [task for task in self._pending if task not in self._ended]
+        busy = Counter(task.resource for task in jobs)
+        long = {task.resource for task in jobs if not _is_short(task.job)}
+        for depth in (1, 2):  # no job waits while a device of another class is idle
+            resources = list(self._held)
+            while resources:  # in turn, so that all classes begin at the same time
+                resources = [name for name in resources if self._submit_next(name, depth, busy, long)]
+
+    def _submit_next(self, resource: str, depth: int, busy: Counter[str], long: set[str]) -> bool:
+        """Submit the next job for a resource, unless each of its devices has so many; return whether it was."""
+        held, devices = self._held[resource], max(self._devices.get(resource, 0), 1)
+        if not held or busy[resource] >= depth * devices:
+            return False
+        (job, target), attempts = held[0]
+        if busy[resource] >= devices and (resource in long or not _is_short(job) or len(held) <= devices):
+            return False
+        busy[resource] += 1
+        if not _is_short(job):
+            long.add(resource)
+        self._ids.add(job.id)
+        self._pending[self._engine.submit(job, resource, attempts=attempts)] = target
+        held.popleft()
+        return True
 
     def _look(self) -> None:
         """Look which devices are in the lab, give up jobs that none may do, and use those that have joined."""

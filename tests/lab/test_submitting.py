@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -198,6 +198,29 @@ def test_short_jobs_wait_at_their_devices_until_few_are_left(monkeypatch: pytest
     submit_to(engine, jobs, monkeypatch)
     assert len(jobs.accepted) == 10
     assert engine.waiting == [2, 2, 4, 4, 4, 3, 2, 2, 2, 1], "the first two take 12 and 11 s, the third takes 10"
+
+
+def test_classes_get_their_jobs_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that no class begins late, and no job waits while a device of another class is idle."""
+
+    class TwoClasses(Slow):
+        def count_devices(self) -> Mapping[str, int]:
+            return {"class-pixel": 2, "class-iphone": 1}
+
+    class Mixed(Jobs):
+        def begin(self, targets: Sequence[Target]) -> Sequence[Submission]:
+            short = [job(number).model_copy(update={"expected_s": 1.0}) for number in range(10)]
+            other = replace(targets[0], label="iphone", resource="class-iphone")
+            return [Submission(each, targets[0] if int(each.id) < 6 else other) for each in short]
+
+        def accept(self, submission: Submission, answer: JobReport) -> Sequence[Submission]:
+            self.accepted.append(submission.job.id)
+            return []
+
+    engine, jobs = TwoClasses(), Mixed()
+    submit_to(engine, jobs, monkeypatch)
+    assert len(jobs.accepted) == 10
+    assert engine.submitted[:6] == ["0", "6", "1", "2", "7", "3"], "one at each of three devices, then one behind it"
 
 
 class Young(FakeEngine):
