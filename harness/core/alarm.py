@@ -15,7 +15,7 @@ from harness.core.effect import Effect
 from harness.core.series import SeriesPoint
 from harness.core.values import Value
 
-REPORT_VERSION: Final = "2.2"
+REPORT_VERSION: Final = "2.3"
 """Raised in its first number when a reader of older reports could be misled, else in its second."""
 
 

@@ -71,9 +71,11 @@ class DeviceDoubt(Value):
         return result.device.identity == f"{CLASS}{self.device_class}" and self._is_among(result)
 
     def _is_among(self, result: Result) -> bool:
-        checks = result.meta.get(LAST_GOOD_CHECKS)
-        times = checks.get(self.identity) if isinstance(checks, Mapping) else None
-        return isinstance(times, Sequence) and self.since in times
+        return self.is_among(last_good_checks(result))
+
+    def is_among(self, checks: Mapping[str, Sequence[float]]) -> bool:
+        """Return whether something is in doubt that was measured after these last good checks (`last_good_checks`)."""
+        return not self.resolved and self.since in checks.get(self.identity, ())
 
     @property
     def note(self) -> Note:
@@ -86,6 +88,21 @@ class DeviceDoubt(Value):
             hint="measure it again on a healthy device",
             trust=False,
         )
+
+
+def last_good_checks(result: Result) -> dict[str, tuple[float, ...]]:
+    """Return when the last good checks of the devices ended that gave a result, by identity; empty outside a lab."""
+    checks, single = result.meta.get(LAST_GOOD_CHECKS), result.meta.get(LAST_GOOD_CHECK)
+    if isinstance(checks, Mapping):
+        return {str(identity): _numbers(times) for identity, times in checks.items() if _numbers(times)}
+    if result.device is not None and _numbers([single]):
+        return {result.device.identity: _numbers([single])}
+    return {}
+
+
+def _numbers(times: object) -> tuple[float, ...]:
+    """Return the numbers among values that others may have written."""
+    return tuple(time for time in times if isinstance(time, int | float)) if isinstance(times, list | tuple) else ()
 
 
 class PostedDoubts(Value):

@@ -60,6 +60,9 @@ class SeriesPoint(Value):
         figures: The difference in each of the five figures (`harness.core.comparison.STATISTICS`); empty in a point of
             an earlier harness, which kept the better quartile alone, as `effect`.
         outputs: Whether the commit computes the same as its control; None where nobody looked.
+        last_good_checks: When the last good checks of the devices of a lab ended that it comes from, Unix seconds, by
+            identity. Where one of them turns out bad, the point is in doubt (`harness.core.device_doubt`).
+        doubt: Why it is in doubt, and counts in no series; empty where it is not.
     """
 
     benchmark: str
@@ -77,6 +80,8 @@ class SeriesPoint(Value):
     result: str = ""
     figures: tuple[FigureEffect, ...] = ()
     outputs: OutputVerdict | None = None
+    last_good_checks: dict[str, tuple[float, ...]] = {}
+    doubt: str = ""
 
     @property
     def has_different_outputs(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import pickle
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -30,6 +31,12 @@ def _to_bytes(text: object) -> object:
     return base64.b64decode(text) if isinstance(text, str) else text
 
 
+@cache
+def _read_settings(pickled: bytes) -> Settings:
+    settings: Settings = pickle.loads(pickled)  # noqa: S301 - written by the process that started this one
+    return settings
+
+
 class ServedDevice(Value):
     """What the process of a device is told when it starts.
 
@@ -49,6 +56,11 @@ class ServedDevice(Value):
     is_checked: bool = False
     quiet_hours: tuple[QuietHours, ...] = ()
 
+    @property
+    def host_settings(self) -> Settings:
+        """Settings of its host."""
+        return _read_settings(self.settings)
+
 
 class ServedBuilds(Value):
     """What the process of a host that builds for others is told when it starts.
@@ -66,8 +78,7 @@ class ServedBuilds(Value):
     @property
     def host_settings(self) -> Settings:
         """Settings of its host."""
-        settings: Settings = pickle.loads(self.settings)  # noqa: S301 - written by the process that started this one
-        return settings
+        return _read_settings(self.settings)
 
 
 def served_builds() -> ServedBuilds:
@@ -82,6 +93,11 @@ def served_builds() -> ServedBuilds:
     return ServedBuilds.model_validate_json(text)
 
 
+@cache
+def _read_device(text: str) -> ServedDevice:
+    return ServedDevice.model_validate_json(text)
+
+
 def served_device() -> ServedDevice:
     """Return the device of this process.
 
@@ -91,7 +107,7 @@ def served_device() -> ServedDevice:
     text = os.environ.get(VARIABLE)
     if text is None:
         raise EnvironmentProblem("this process serves no device", hint="start it by `harness lab join ADDRESS`")
-    return ServedDevice.model_validate_json(text)
+    return _read_device(text)
 
 
 def host_cache_dir() -> Path:

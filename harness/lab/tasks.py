@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import pickle
 import socket
 import threading
 import time
@@ -44,6 +43,7 @@ _RETURN_S: Final = 10.0
 _FETCH_S: Final = 60.0
 """How long an answer is kept for a client that does not fetch it, before the process of a device ends."""
 _LOOK_S: Final = 0.2
+_DEFAULTS: Final = Settings()
 _one_at_a_time: Final = threading.Lock()
 _checking: Final = threading.Event()
 """Set while the health of the device is checked."""
@@ -97,12 +97,12 @@ def run_job(text: str) -> str:
     """Measure a job on the device of this process, and return the `JobReport`."""
     from distributed import get_worker  # noqa: PLC0415 - an extra
 
-    identity = Job.model_validate_json(text).id
-    _begun.add(identity)
+    job = Job.model_validate_json(text)
+    _begun.add(job.id)
     try:
-        return _run_job(text, get_worker())
+        return _run_job(job, get_worker())
     finally:
-        _begun.discard(identity)
+        _begun.discard(job.id)
 
 
 def begun_jobs() -> list[str]:
@@ -110,9 +110,9 @@ def begun_jobs() -> list[str]:
     return list(_begun)
 
 
-def _run_job(text: str, worker: Worker | None) -> str:
+def _run_job(job: Job, worker: Worker | None) -> str:
     address = str(worker.address) if worker is not None else ""
-    job, served = Job.model_validate_json(text), served_device()
+    served = served_device()
     with _one_at_a_time:
         missing = missing_files(tuple(file.sha256 for file in job.files.values()))
         if missing:
@@ -180,7 +180,7 @@ async def check_health(text: str, dask_worker: Worker | None = None) -> str:
     """Do the job of a check, after that which is measured now, and return the `JobReport`."""
     _checking.set()
     try:
-        return await asyncio.to_thread(_run_job, text, dask_worker)
+        return await asyncio.to_thread(_run_job, Job.model_validate_json(text), dask_worker)
     finally:
         _checking.clear()
 
@@ -254,9 +254,9 @@ def _find(platform: Platform, device: Device) -> Device:
 def _settings(job: Job, served: ServedDevice, scratch: Path) -> Settings:
     """Return the settings of this host, with what the client may choose."""
     chosen: dict[str, Any] = {name: getattr(job.settings, name) for name in ChosenSettings.model_fields}
-    host: Settings = pickle.loads(served.settings)  # noqa: S301 - written by the process that started this one
+    host = served.host_settings
     return replace(
-        Settings(),
+        _DEFAULTS,
         plug_ins=host.plug_ins,
         cpus=host.cpus,
         lock_timeout=host.lock_timeout,

@@ -17,6 +17,7 @@ from harness.shell import Interrupted
 from harness.watch.alarm_lifecycle import AlarmLifecycle
 from harness.watch.control_troubles import ControlTroubles
 from harness.watch.controls import ControlPolicy
+from harness.watch.doubted_points import DoubtedPoints
 from harness.watch.fai_pep_files import write_commit
 from harness.watch.store.commits import BacklogEntry, CommitStatus
 from harness.watch.store.database import StateFull
@@ -65,6 +66,14 @@ class CommitProcessor:
         self._timing, self._retry_when_full, self._say = timing, retry_when_full, say
         self._control_troubles = ControlTroubles(state, is_pinned=controls.pinned is not None)
         self._trends = SeriesTrends(state.points, tasks.read_trend)
+        self._doubted_points = DoubtedPoints(
+            state,
+            tasks.find_doubts,
+            timing=timing,
+            retry_when_full=retry_when_full,
+            say=say,
+            on_changed=self.forget_trends,
+        )
         self.finished: Counter[CommitStatus] = Counter()
         """Number of finished commits by status."""
         self.has_unusable_control = False
@@ -99,6 +108,7 @@ class CommitProcessor:
             UsageError: It can never work.
             Interrupted: The harness is being stopped; the commit waits again.
         """
+        self._doubted_points.update()
         entry = self._state.commits.next()
         if entry is None or self._timing.monotonic() < self._retry_at:
             return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,6 +10,7 @@ from harness.core.alarm import Alarm, Verification
 from harness.core.change import Trend
 from harness.core.commit import Commit
 from harness.core.culprit import Candidate, SearchResult
+from harness.core.device_doubt import DeviceDoubt
 from harness.core.errors import HarnessError
 from harness.core.series import SeriesKey, SeriesPoint
 from harness.core.values import Value
@@ -85,6 +86,14 @@ on where it was.
 """
 
 
+FindDoubts = Callable[[], Sequence[DeviceDoubt]]
+"""Returns the doubts about devices that are known. Quick: it is asked before each commit.
+
+Raises:
+    EnvironmentProblem: They cannot be read: nothing changes.
+"""
+
+
 def read_subject(commit: Commit) -> str:
     """Return the subject of a commit: all of its message that is known without its source."""
     return commit.subject
@@ -116,6 +125,7 @@ class WatchTasks:
         verify: Verifies them; None takes every change for true.
         find_culprits: Finds culprits; None searches for none.
         read_message: Returns the whole message of a commit. It raises nothing, and is quick.
+        find_doubts: Returns the doubts about devices.
     """
 
     compare: Compare
@@ -123,3 +133,4 @@ class WatchTasks:
     verify: Verify | None = None
     find_culprits: FindCulprits | None = None
     read_message: Callable[[Commit], str] = read_subject
+    find_doubts: FindDoubts = tuple

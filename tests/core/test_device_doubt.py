@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from harness.core.device_doubt import LAST_GOOD_CHECKS, DeviceDoubt, mark_doubts
+from harness.core.device_doubt import LAST_GOOD_CHECK, LAST_GOOD_CHECKS, DeviceDoubt, last_good_checks, mark_doubts
 from harness.core.result import Result
 from harness.testing.results import DEVICE, STARTED, failed_result, ok_result
 
@@ -49,6 +49,22 @@ def test_a_result_is_in_doubt_from_the_last_good_check_to_the_bad_one(result: Re
     marked = mark_doubts(result, [DOUBT])
     assert marked.trusted is (result.ok and not is_in_doubt)
     assert (DOUBT.note in marked.notes) is is_in_doubt
+
+
+@pytest.mark.parametrize(
+    ("result", "checks"),
+    [
+        (pooled(device=[1.0, 2.5], other=[3]), {DEVICE.identity: (1.0, 2.5), "other": (3,)}),
+        (ok_result(meta={LAST_GOOD_CHECK: 7.0}), {DEVICE.identity: (7.0,)}),
+        (ok_result(meta={LAST_GOOD_CHECK: "made up"}), {}),
+        (ok_result(meta={LAST_GOOD_CHECKS: {"other": "made up"}}), {}),
+        (ok_result(), {}),
+    ],
+)
+def test_a_result_tells_the_last_good_checks_of_its_devices(
+    result: Result, checks: dict[str, tuple[float, ...]]
+) -> None:
+    assert last_good_checks(result) == checks
 
 
 def test_a_doubt_that_is_resolved_concerns_nothing() -> None:

@@ -36,6 +36,7 @@ from tests.watch.watching import Clock, Line, orders, point
 WRITTEN = Path(__file__).parent / "golden" / "state_version_1.sql"
 COMMITS = [f"{number:040x}" for number in range(16)]
 SLOWER = "de44735d99ab0ff1-mv2"
+WITHOUT_CHECKS = "ALTER TABLE points DROP COLUMN last_good_checks; ALTER TABLE points DROP COLUMN doubt;"
 """Identity of the first alarm, as the earlier harness called it."""
 
 
@@ -251,8 +252,8 @@ def test_a_state_of_version_2_is_migrated_with_its_points(tmp_path: Path) -> Non
             state.points.add(state.commits.get("c1"), point("c0", 0.05, commit="c1"))
     execute(
         file,
-        "ALTER TABLE points DROP COLUMN outputs; ALTER TABLE points DROP COLUMN figures; DROP TABLE judgements;"
-        "PRAGMA user_version = 2",
+        f"{WITHOUT_CHECKS} ALTER TABLE points DROP COLUMN outputs; ALTER TABLE points DROP COLUMN figures;"
+        "DROP TABLE judgements; PRAGMA user_version = 2",
     )
     with open_state(file) as state:
         (series,) = state.points.every_series()
@@ -269,10 +270,23 @@ def test_a_state_of_version_3_is_migrated_with_its_points(tmp_path: Path) -> Non
         state.commits.add(Commit(source="line:", id="c1"), CommitStatus.WAITING)
         with state.transaction():
             state.points.add(state.commits.get("c1"), point("c0", 0.05, commit="c1"))
-    execute(file, "ALTER TABLE points DROP COLUMN outputs; PRAGMA user_version = 3")
+    execute(file, f"{WITHOUT_CHECKS} ALTER TABLE points DROP COLUMN outputs; PRAGMA user_version = 3")
     with open_state(file) as state:
         (series,) = state.points.every_series()
         assert [stored.outputs for stored in series.points] == [None]
+    assert version_of(file) == VERSION
+
+
+def test_a_state_of_version_4_is_migrated_with_its_points(tmp_path: Path) -> None:
+    file = tmp_path / "watch.db"
+    with open_state(file) as state:
+        state.commits.add(Commit(source="line:", id="c1"), CommitStatus.WAITING)
+        with state.transaction():
+            state.points.add(state.commits.get("c1"), point("c0", 0.05, commit="c1"))
+    execute(file, f"{WITHOUT_CHECKS} PRAGMA user_version = 4")
+    with open_state(file) as state:
+        (series,) = state.points.every_series()
+        assert [stored.last_good_checks for stored in series.points] == [{}]
     assert version_of(file) == VERSION
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from harness.analysis.compare.statistics import PredictableScale, log_ratios
 from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Comparison
+from harness.core.device_doubt import last_good_checks
 from harness.core.effect import Effect
 from harness.core.metric import Direction, MetricInfo
 from harness.core.result import Result
@@ -59,6 +60,7 @@ def series_point(
         result=result.uid,
         figures=figures,
         outputs=comparison.outputs.verdict if comparison.outputs is not None else None,
+        last_good_checks=last_good_checks(result),
     )
 
 

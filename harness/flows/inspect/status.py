@@ -58,7 +58,7 @@ class WatchStatus(Value):
         events: The last events, newest first.
     """
 
-    schema_version: str = "2.0"
+    schema_version: str = "2.1"
     state: str
     owner: Owner | None
     is_alive: bool | None
@@ -184,7 +184,8 @@ def _rows(
 
 
 def _describe_verdict(point: SeriesPoint) -> str:
-    return f"{point.verdict.value}, {OUTPUTS_DIFFER}" if point.has_different_outputs else point.verdict.value
+    further = ((OUTPUTS_DIFFER, point.has_different_outputs), ("in doubt", bool(point.doubt)))
+    return ", ".join((point.verdict.value, *(words for words, holds in further if holds)))
 
 
 def _describe_alarm(alarm: Alarm, name_of: Callable[[str], str]) -> str:

@@ -27,6 +27,7 @@ from harness.flows.watch.alarm_reports import AlarmReports, LinkSettings, page_c
 from harness.flows.watch.channel_tests import send_tests
 from harness.flows.watch.worker import WatchWorker, read_message
 from harness.plugins import alarm_reporters
+from harness.store.doubts import read_doubts
 from harness.watch.branch_poller import Branch
 from harness.watch.controls import ControlPolicy
 from harness.watch.fai_pep_files import StopFile
@@ -135,10 +136,14 @@ def watch(
         if watching.again is not None:
             display.say(queue_again(state, resolve_range(source, watching.again), time.time()))
         worker = WatchWorker(comparers, source, state, ahead if may_build else None, display)
-        tasks = WatchTasks(worker.compare)
+        tasks = WatchTasks(worker.compare, find_doubts=partial(read_doubts, settings.local_reporter))
         if watching.alarms:
-            tasks = WatchTasks(
-                worker.compare, TrendReader, worker.verify, worker.find_culprits, partial(read_message, source)
+            tasks = replace(
+                tasks,
+                read_trend=TrendReader,
+                verify=worker.verify,
+                find_culprits=worker.find_culprits,
+                read_message=partial(read_message, source),
             )
         summary = run_loop(plan, tasks, state, channels=channels, say=display.warn)  # its lines are results
         is_worse = any(_is_worse(state, alarm) for alarm in summary.alarms)

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from harness.core.errors import EnvironmentProblem, UsageError
 
-VERSION: Final = 4
+VERSION: Final = 5
 """Version of the schema; in the file as `user_version`. `harness.watch.store.migration` brings older files to it."""
 APPLICATION: Final = 0x68_77_61_74
 """`hwat`: marks our files (https://www.sqlite.org/pragma.html#pragma_application_id)."""
@@ -40,7 +40,8 @@ CREATE TABLE points (
   benchmark TEXT NOT NULL, title TEXT NOT NULL, device TEXT NOT NULL, control TEXT NOT NULL, metric TEXT NOT NULL,
   unit TEXT NOT NULL, direction TEXT NOT NULL, verdict TEXT NOT NULL, log_ratio REAL, low_log_ratio REAL,
   high_log_ratio REAL, standard_error REAL, pairs INTEGER NOT NULL, result TEXT NOT NULL,
-  figures TEXT NOT NULL DEFAULT '[]', outputs TEXT,
+  figures TEXT NOT NULL DEFAULT '[]', outputs TEXT, last_good_checks TEXT NOT NULL DEFAULT '{}',
+  doubt TEXT NOT NULL DEFAULT '',
   UNIQUE (commit_id, round, benchmark, device, metric)
 ) STRICT;
 CREATE INDEX points_by_series ON points (benchmark, device, metric);

@@ -2,13 +2,15 @@
 
 Version 1 kept what was known of an alarm in dictionaries, with relative changes; version 2 keeps values, with log
 ratios. Version 3 keeps the five figures of each point, and how far each series was judged. Version 4 keeps whether a
-commit computes the same as its control.
+commit computes the same as its control. Version 5 keeps the last good checks of the devices of a point, and why it is
+in doubt.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Final
 
 from pydantic import BaseModel, JsonValue, ValidationError, field_validator
@@ -40,7 +42,7 @@ _COPIES: Final = (
         "INSERT INTO points SELECT number, commit_id, round, benchmark, title, device, control, metric, '',"
         " CASE higher_is_better WHEN 1 THEN 'higher' ELSE 'lower' END, verdict, log_ratio,"
         " CASE WHEN error IS NULL THEN log_ratio ELSE low END, CASE WHEN error IS NULL THEN log_ratio ELSE high END,"
-        " error, pairs, result, '[]', NULL FROM old_points"
+        " error, pairs, result, '[]', NULL, '{}', '' FROM old_points"
     ),
 )
 
@@ -53,6 +55,14 @@ _FROM_VERSION_2: Final = (
 )
 
 _FROM_VERSION_3: Final = ("ALTER TABLE points ADD COLUMN outputs TEXT",)
+
+_FROM_VERSION_4: Final = (
+    "ALTER TABLE points ADD COLUMN last_good_checks TEXT NOT NULL DEFAULT '{}'",
+    "ALTER TABLE points ADD COLUMN doubt TEXT NOT NULL DEFAULT ''",
+)
+
+_STEPS: Final = {2: _FROM_VERSION_2, 3: _FROM_VERSION_3, 4: _FROM_VERSION_4}
+"""What brings a file of each version to the next."""
 
 _FACTS: Final[Mapping[str, type[Value]]] = {
     "Doing": CurrentActivity,
@@ -72,7 +82,7 @@ def migrate(database: Database) -> None:
         EnvironmentProblem: Something in it is not what version 1 wrote.
     """
     if (version := database.version()) > 1:
-        for statement in (*(_FROM_VERSION_2 if version == 2 else ()), *_FROM_VERSION_3):
+        for statement in chain.from_iterable(_STEPS[step] for step in range(version, VERSION)):
             database.change(statement)
         database.change(f"PRAGMA user_version = {VERSION}")
         return

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, Json
 
 from harness.core.comparison import Verdict
 from harness.core.device import ON_PROCESSOR
+from harness.core.device_doubt import DeviceDoubt
 from harness.core.effect import Effect
 from harness.core.evaluation import OutputVerdict
 from harness.core.metric import Direction, MetricInfo
@@ -45,6 +46,8 @@ class _Row(BaseModel):
     result: str
     figures: Json[tuple[tuple[float, float | None], ...]]
     outputs: OutputVerdict | None
+    last_good_checks: Json[dict[str, tuple[float, ...]]]
+    doubt: str
 
     def point(self) -> SeriesPoint:
         measured = MetricInfo(name=self.metric, unit=self.unit, direction=self.direction)
@@ -68,6 +71,8 @@ class _Row(BaseModel):
             result=self.result,
             figures=tuple(FigureEffect(log_ratio=ratio, standard_error=error) for ratio, error in self.figures),
             outputs=self.outputs,
+            last_good_checks=self.last_good_checks,
+            doubt=self.doubt,
         )
 
 
@@ -79,7 +84,14 @@ _QUERY: Final = (
 
 _IN_SERIES: Final = (
     f"WHERE benchmark = ? AND device = ? AND metric IN (?, ?) AND treatment.status <> '{CommitStatus.VANISHED}'"
+    " AND points.doubt = ''"
 )
+
+
+class _Checks(BaseModel):
+    """Column of a point that tells of its devices."""
+
+    last_good_checks: Json[dict[str, tuple[float, ...]]]
 
 
 class PointTable:
@@ -114,6 +126,8 @@ class PointTable:
             "result": point.result,
             "figures": json.dumps([(figure.log_ratio, figure.standard_error) for figure in point.figures]),
             "outputs": point.outputs,
+            "last_good_checks": json.dumps(point.last_good_checks),
+            "doubt": point.doubt,
         }
         marks = ", ".join("?" * len(values))
         statement = f"INSERT OR REPLACE INTO points ({', '.join(values)}) VALUES ({marks})"  # noqa: S608 - ours
@@ -122,7 +136,7 @@ class PointTable:
     def series(self, key: SeriesKey) -> Series:
         """Return everything known of one metric of one benchmark on one device: also where nothing was measured.
 
-        Commits that vanished from the history are left out.
+        Commits that vanished from the history are left out, and points in doubt.
         """
         where = f"{_IN_SERIES} ORDER BY treatment.position, number"
         points = self._points(where, key.benchmark, key.device, key.metric, _NOT_MEASURED)
@@ -152,6 +166,27 @@ class PointTable:
     def forget_progress(self) -> None:
         """Have every series judged from its beginning."""
         self._database.change("DELETE FROM judgements")
+
+    def apply_doubts(self, doubts: Sequence[DeviceDoubt]) -> tuple[Mapping[str, str], Sequence[str]]:
+        """Leave points out of series that doubts concern, and take those in that none concerns any more.
+
+        Returns:
+            The commits of the points that were left out, with the reason, and those of the points that were taken in.
+        """
+        left_out: dict[str, str] = {}
+        taken_in: dict[str, None] = {}
+        query = "SELECT number, commit_id, last_good_checks, doubt FROM points WHERE last_good_checks <> '{}'"
+        for number, commit, text, known in self._database.rows(query):
+            checks = self._database.validate(_Checks, {"last_good_checks": text}).last_good_checks
+            reason = next((doubt.note.message for doubt in doubts if doubt.is_among(checks)), "")
+            if bool(reason) == bool(known):
+                continue
+            self._database.change("UPDATE points SET doubt = ? WHERE number = ?", reason, number)
+            if reason:
+                left_out[str(commit)] = reason
+            else:
+                taken_in[str(commit)] = None
+        return left_out, list(taken_in)
 
     def every_series(self) -> Sequence[Series]:
         """Return all series."""
