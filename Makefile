@@ -98,7 +98,7 @@ system:
 	@packages=""; \
 	need() { command -v "$$1" > /dev/null || packages="$$packages $$2"; }; \
 	need g++ g++; need cmake cmake; need make make; need taskset util-linux; need git git; need hg mercurial; \
-	need zsh zsh; need fish fish; need chromium chromium; \
+	need zsh zsh; need fish fish; need chromium chromium; need ccache ccache; \
 	need aarch64-linux-gnu-g++ "g++-aarch64-linux-gnu libc6-dev-arm64-cross"; \
 	command -v ios > /dev/null || need npm npm; \
 	[ "$$(uname -s)" != Linux ] || need perf linux-perf; \

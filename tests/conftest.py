@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,28 @@ def _locks_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
     del os.environ[machine_lock.FOLDER]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What many tests compile in folders of their own is compiled once in a run, where ccache is installed."""
+    ccache = shutil.which("ccache")
+    if ccache is None:
+        yield
+        return
+    folder = folder_of_run(tmp_path_factory)
+    # paths below the folder count as relative ones, so that a build in another folder of the same depth is the same
+    variables = {"CCACHE_DIR": f"{folder / 'ccache'}", "CCACHE_BASEDIR": f"{folder}", "CCACHE_NOHASHDIR": "1"}
+    with pytest.MonkeyPatch.context() as changed:
+        for name, value in {**variables, "CMAKE_CXX_COMPILER_LAUNCHER": ccache}.items():
+            changed.setenv(name, value)
+        yield
+
+
+def folder_of_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the temporary folder that all processes of this run of tests share."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
 @pytest.fixture(scope="session")
 def flags_of_compare() -> set[str]:
     """The flags of `harness compare`, as its help shows them."""
@@ -55,8 +78,7 @@ def flags_of_compare() -> set[str]:
 def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgreSqlServer]:
     """A private PostgreSQL, the same in all processes of this run of tests; skipped where none is installed."""
     require_programs()
-    folder = tmp_path_factory.getbasetemp()
-    with share_postgresql(folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) as server:
+    with share_postgresql(folder_of_run(tmp_path_factory)) as server:
         yield server
 
 
