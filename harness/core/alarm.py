@@ -33,8 +33,9 @@ class AlarmEvent(StrEnum):
     """Something about an alarm that is reported, in the order in which it happens; each once.
 
     `TEST` is no alarm: a person tests how notifications arrive. `REOPENED` means that what closed the alarm does not
-    hold any more; `RECOVERED`, that the level is back while the culprit is still in; `CLOSED`, that a commit repaired
-    it, that a person closed it, or that its commits are no longer in the history.
+    hold any more, or that what confirmed it is in doubt; `RECOVERED`, that the level is back while the culprit is still
+    in; `CLOSED`, that a commit repaired it, that a person closed it, that its commits are no longer in the history, or
+    that it was not confirmed again.
     """
 
     TEST = "test"
@@ -80,6 +81,8 @@ class Verification(Value):
         device_name: Name of the device for people.
         platform: Platform of the device.
         result: Identity of the result.
+        last_good_checks: When the last good checks of the devices of a lab ended that gave pairs, Unix seconds, by
+            identity; empty outside a lab.
     """
 
     confirmed: bool
@@ -96,6 +99,7 @@ class Verification(Value):
     device_name: str = ""
     platform: str = ""
     result: str = ""
+    last_good_checks: dict[str, tuple[float, ...]] = {}
 
 
 class SizeOrigin(StrEnum):

@@ -143,7 +143,8 @@ class AlarmLifecycle:
             self._advance(alarm, AlarmStage.CONFIRMED, result, event=AlarmEvent.CONFIRMED)
         else:
             reason = f"not confirmed: {verification.verdict.value}: {verification.reason}".rstrip(": ")
-            self._advance(alarm, AlarmStage.CLOSED, result, reason=reason)
+            heard = AlarmEvent.CLOSED if alarm.reopened else None  # of one that was never confirmed nobody has heard
+            self._advance(alarm, AlarmStage.CLOSED, result, reason=reason, event=heard)
 
     def _search(self, alarm: Alarm) -> None:
         if self._tasks.find_culprits is None:

@@ -17,7 +17,7 @@ from harness.shell import Interrupted
 from harness.watch.alarm_lifecycle import AlarmLifecycle
 from harness.watch.control_troubles import ControlTroubles
 from harness.watch.controls import ControlPolicy
-from harness.watch.doubted_points import DoubtedPoints
+from harness.watch.doubted_measurements import DoubtedMeasurements
 from harness.watch.fai_pep_files import write_commit
 from harness.watch.store.commits import BacklogEntry, CommitStatus
 from harness.watch.store.database import StateFull
@@ -66,7 +66,7 @@ class CommitProcessor:
         self._timing, self._retry_when_full, self._say = timing, retry_when_full, say
         self._control_troubles = ControlTroubles(state, is_pinned=controls.pinned is not None)
         self._trends = SeriesTrends(state.points, tasks.read_trend)
-        self._doubted_points = DoubtedPoints(
+        self._doubted = DoubtedMeasurements(
             state,
             tasks.find_doubts,
             timing=timing,
@@ -108,7 +108,8 @@ class CommitProcessor:
             UsageError: It can never work.
             Interrupted: The harness is being stopped; the commit waits again.
         """
-        self._doubted_points.update()
+        if self._doubted.update():  # alarms come first
+            return True
         entry = self._state.commits.next()
         if entry is None or self._timing.monotonic() < self._retry_at:
             return False

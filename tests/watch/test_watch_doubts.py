@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
 
+from harness.core.alarm import Alarm, AlarmEvent, AlarmStage, Verification
+from harness.core.culprit import Candidate, SearchResult
 from harness.core.device_doubt import DeviceDoubt
 from harness.core.errors import EnvironmentProblem
 from harness.core.series import Series, SeriesKey, SeriesPoint
 from harness.watch.loop import watch
 from harness.watch.store.state import State
 from harness.watch.tasks import CommitOutcome, WatchTasks
-from tests.watch.watching import Clock, Laboratory, Line, orders, point, whole_series
+from tests.watch.test_watch_alarms import RecordingChannel, slow_commit, step_or_recovery
+from tests.watch.watching import Clock, Laboratory, Line, confirmed, found, orders, point, whole_series
 
 KEY = SeriesKey(benchmark="mv2", device="board", metric="NET latency")
 DOUBT = DeviceDoubt(
@@ -123,6 +126,48 @@ def test_a_series_is_read_anew_without_its_points_in_doubt(
 
 class _Enough(Exception):
     pass
+
+
+@pytest.mark.parametrize("is_confirmed", [True, False])
+def test_an_alarm_whose_verification_is_in_doubt_is_verified_again(
+    state: State,
+    line: Line,
+    laboratory: Laboratory,
+    clock: Clock,
+    is_confirmed: bool,
+) -> None:
+    channel, doubts = RecordingChannel(), Doubts()
+    slow_commit(laboratory, *line.ids[1:])
+    searched: list[str | None] = []
+
+    def search(
+        _: Alarm, progress: str | None, save: Callable[[str], None]
+    ) -> tuple[SearchResult, tuple[Candidate, ...]]:
+        searched.append(progress)
+        save("half of it")
+        return found("c1")
+
+    def verify(again: Alarm) -> Verification:
+        is_first = not again.reopened
+        update = {
+            "last_good_checks": {"phone 2": (200.0 if is_first else 400.0,)},
+            "confirmed": is_first or is_confirmed,
+        }
+        return confirmed(again).model_copy(update=update)
+
+    tasks = WatchTasks(laboratory.compare, step_or_recovery, verify, search, find_doubts=doubts.find)
+    watch(orders(line, base="c0", since="c0"), tasks, state, channels=(channel,), timing=clock.timing)
+    assert [event for _, event in channel.events] == [AlarmEvent.CONFIRMED, AlarmEvent.BISECTED]
+    channel.events.clear()
+    doubts.doubts = [DOUBT]
+    for _ in range(2):
+        watch(orders(line, base="c0"), tasks, state, channels=(channel,), timing=clock.timing)
+    ends = (AlarmEvent.CONFIRMED, AlarmEvent.BISECTED) if is_confirmed else (AlarmEvent.CLOSED,)
+    assert [event for _, event in channel.events] == [AlarmEvent.REOPENED, *ends]
+    (after,) = state.alarms.in_stages(*AlarmStage)
+    assert after.stage is (AlarmStage.REPORTED if is_confirmed else AlarmStage.CLOSED)
+    assert after.reopened == (f"its verification is in doubt: {DOUBT.note.message}",)
+    assert searched == [None, None][: 1 + is_confirmed], "the pairs of the first search may be wrong, too"
 
 
 def test_doubts_that_cannot_be_read_change_nothing_and_are_said_once(

@@ -13,6 +13,7 @@ from harness.core.alarm import Alarm, ChangedOperator, Verification
 from harness.core.commit import Commit, DescribingSource, Source
 from harness.core.comparison import Comparison, Verdict, tail_figure
 from harness.core.culprit import Candidate, SearchResult
+from harness.core.device_doubt import last_good_checks
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, HarnessError
 from harness.core.protocols import Display
 from harness.core.result import Outcome, Result
@@ -250,4 +251,5 @@ def verification_of(result: Result, comparison: Comparison, expected: Verdict, f
         device_name=result.device.name if result.device else "",
         platform=result.device.platform if result.device else "",
         result=result.uid,
+        last_good_checks=last_good_checks(result),
     )

@@ -48,6 +48,10 @@ class AlarmTable:
         )
         self._database.change(statement, identity, progress)
 
+    def forget_search(self, identity: str) -> None:
+        """Have the culprits of an alarm searched from the beginning."""
+        self._database.change("DELETE FROM searches WHERE identity = ?", identity)
+
     def load_search(self, identity: str) -> str | None:
         """Return the progress of the search; None where it was not begun."""
         rows = self._database.rows("SELECT progress FROM searches WHERE identity = ?", identity)
