@@ -140,7 +140,20 @@ class Counting(Interleaving):
         return command.replace_argv((*command.argv, str(Counting.count)))
 
 
-@pytest.mark.parametrize("broken", [Elsewhere, Careless, Unpinned, Modelless, Counting])
+class Soloist(Interleaving):
+    def duet_command(self, command: Command) -> Command:
+        return command.replace_argv(("/bin/false", *command.argv[1:]))
+
+
+@pytest.mark.parametrize("broken", [Elsewhere, Careless, Unpinned, Modelless, Counting, Soloist])
 def test_a_different_interleaved_command_is_detected(broken: type[Interleaving], tmp_path: Path) -> None:
     with pytest.raises(ContractBroken):
         contract.running.interleaved_command_starts_the_same_runner(case_of(tmp_path, create=broken))
+
+
+@pytest.mark.skipif(
+    not Path("/proc/thread-self/schedstat").exists(), reason="only Linux tells how long a thread waited"
+)
+def test_a_runner_that_cannot_play_the_duet_of_its_framework_is_detected(tmp_path: Path) -> None:
+    with pytest.raises(ContractBroken, match="did not print `ready`"):
+        contract.running.runner_can_be_interleaved(case_of(tmp_path, create=Soloist))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,7 @@ from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BuildFailed
-from harness.core.protocols import Interleavable
+from harness.core.protocols import DuetCapable, Framework, Interleavable
 from harness.testing.contract import ContractBroken, expect, process_unchanged
 from harness.testing.frameworks.case import Check, FrameworkCase
 from harness.testing.frameworks.parsing import count_samples
@@ -20,6 +21,9 @@ from harness.testing.progress import RecordedProgress
 
 _BATCHES: Final = (3, 2)
 """Iterations of each batch of an interleaved runner."""
+_DUET: Final = "command of a duet"
+_OWN_TIME: Final = Path("/proc/thread-self/schedstat")
+"""What a runner needs to leave out when it waited for the CPU; it may refuse a duet where this is not there."""
 
 
 def has_a_name(case: FrameworkCase) -> None:
@@ -97,33 +101,31 @@ def runner_can_be_started(case: FrameworkCase) -> None:
 
 
 def interleaved_command_starts_the_same_runner(case: FrameworkCase) -> None:
-    """The interleaved command starts the same program with the same files and limits, and is the same each time."""
-    framework, second = case.create(), case.create()
-    if not isinstance(framework, Interleavable) or not isinstance(second, Interleavable) or not case.composes:
+    """Interleaved, and in a duet, the same program starts with the same files and limits; each time alike."""
+    if not case.composes:
         return
-    for folder in ("/one", "/a folder; with $letters"):
-        command = _command(case, case.benchmark, _placed(case.benchmark, folder))
-        interleaved = framework.interleaved_command(command)
-        expect(
-            interleaved == framework.interleaved_command(command) == second.interleaved_command(command),
-            "the same interleaved command is composed differently",
-        )
-        expect(interleaved.argv[0] == command.argv[0], f"it starts {interleaved.argv[0]} instead of {command.argv[0]}")
-        before, after = _limits(command), _limits(interleaved)
-        expect(after == before, f"threads, CPUs, time limit and folder {before} became {after}")
-        lost = dict(command.env.items() - interleaved.env.items())
-        expect(not lost, f"variables of the command are lost: {sorted(lost)}")
-        paths = {word for word in command.argv if folder in word} - set(interleaved.argv)
-        expect(not paths, f"the interleaved command lacks {sorted(paths)}")
+    for (way, compose), (_, compose_too) in zip(_ways(case.create()), _ways(case.create()), strict=True):
+        for folder in ("/one", "/a folder; with $letters"):
+            command = _command(case, case.benchmark, _placed(case.benchmark, folder))
+            changed = compose(command)
+            is_same = changed == compose(command) == compose_too(command)
+            expect(is_same, f"the same {way} is composed differently")
+            expect(changed.argv[0] == command.argv[0], f"the {way} starts {changed.argv[0]}, not {command.argv[0]}")
+            before, after = _limits(command), _limits(changed)
+            expect(after == before, f"threads, CPUs, time limit and folder {before} became {after} in the {way}")
+            lost = dict(command.env.items() - changed.env.items())
+            expect(not lost, f"variables of the command are lost in the {way}: {sorted(lost)}")
+            paths = {word for word in command.argv if folder in word} - set(changed.argv)
+            expect(not paths, f"the {way} lacks {sorted(paths)}")
 
 
 def runner_can_be_interleaved(case: FrameworkCase) -> None:
-    """The runner iterates on request, idles in between, and reports everything at the end."""
-    framework = case.create()
-    if not isinstance(framework, Interleavable) or not (case.runs and case.composes and case.interleavable):
+    """The runner iterates on request, idles in between, and reports everything at the end; in a duet, too."""
+    if not (case.runs and case.composes and case.interleavable):
         return
-    for send_end in (True, False):
-        completed = _run_in_batches(framework.interleaved_command(_start(case)), send_end=send_end)
+    ways = [compose for way, compose in _ways(case.create()) if way is not _DUET or _OWN_TIME.exists()]
+    for compose, send_end in itertools.product(ways, (True, False)):
+        completed = _run_in_batches(compose(_start(case)), send_end=send_end)
         counts = count_samples(case.create().parse((completed,), case.benchmark)[0])
         for name, wanted in case.observed.items():
             expect(name in counts, f"after its batches it reported {sorted(counts)}, and not {name}")
@@ -143,6 +145,14 @@ CHECKS: Final[tuple[Check, ...]] = (
     interleaved_command_starts_the_same_runner,
     runner_can_be_interleaved,
 )
+
+
+def _ways(framework: Framework) -> Iterator[tuple[str, Callable[[Command], Command]]]:
+    """Yield the commands of a framework by which two runners can be alive at once."""
+    if isinstance(framework, Interleavable):
+        yield "interleaved command", framework.interleaved_command
+    if isinstance(framework, DuetCapable):
+        yield _DUET, framework.duet_command
 
 
 def _build(case: FrameworkCase) -> Build:
