@@ -151,7 +151,7 @@ def _noisy(metric: Metric) -> Iterator[Note]:
         yield Note(
             code="noisy",
             message=f"{metric.name} {' and '.join(reasons)}",
-            hint="close other programs, pin the runner with `cpu-list`, let the device cool down, "
+            hint="close other programs, name CPUs with `--cpus`, let the device cool down, "
             "and measure more launches (`repeat`)",
             trust=metric.interval is not None,
         )

@@ -208,7 +208,7 @@ class Settings:
     cpus: Annotated[
         tuple[int, ...] | parsing.CpuKind | None,
         Option(
-            "CPUs to choose from: `2,3`, `0-3`, or a kind (`prime`, `big`, `little`); `none` forbids pinning.",
+            "CPUs for programs: `2,3`, `0-3`, or a kind (`prime`, `big`, `little`); `none` forbids pinning.",
             WHERE,
             parse=parsing.parse_cpus,
             words=False,

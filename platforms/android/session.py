@@ -321,6 +321,7 @@ class AndroidSession:
         cpus = self._folder.cpus
         if command.cpus is not None:
             return cpus.check(command.cpus)
+        wanted = cpus.check(self._cpus or ())
         if command.threads is None or self._cpus == ():
-            return ()
-        return cpus.choose(command.threads, cpus.check(self._cpus or ()))
+            return wanted
+        return cpus.choose(command.threads, wanted)

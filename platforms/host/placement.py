@@ -44,12 +44,23 @@ class Cpu:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """CPUs in order of preference: fast before slow, idle before busy, one per physical core first."""
+    """CPUs in order of preference: fast before slow, idle before busy, one per physical core first.
+
+    Attributes:
+        cpus: The CPUs.
+        is_asked_for: Whether a person wants programs on these CPUs, and on no others.
+    """
 
     cpus: tuple[Cpu, ...]
+    is_asked_for: bool = False
 
-    def choose(self, threads: int) -> tuple[int, ...]:
-        """Return the CPUs for so many threads; all of them when there are fewer."""
+    def choose(self, threads: int | None) -> tuple[int, ...]:
+        """Return the CPUs for so many threads, all where there are fewer.
+
+        A program of unknown threads is left to the system, but among the CPUs that were asked for.
+        """
+        if threads is None:
+            return tuple(sorted(cpu.number for cpu in self.cpus)) if self.is_asked_for else ()
         return tuple(sorted(cpu.number for cpu in self.cpus[: max(1, threads)]))
 
     def describe(self) -> str:
@@ -78,7 +89,7 @@ def rank_cpus(candidates: Sequence[int] | None = None) -> Placement:
     for cpu in order:
         (siblings if cpu.core in cores else firsts).append(cpu)
         cores.add(cpu.core)
-    return Placement((*firsts, *siblings))
+    return Placement((*firsts, *siblings), is_asked_for=bool(candidates))
 
 
 def kinds_of_cpus() -> tuple[tuple[int, ...], ...]:

@@ -109,7 +109,7 @@ class HostSession:
         device: This machine.
         folder: Folder of the session.
         placement: CPUs in order of preference.
-        pin: Whether programs with a known number of threads are pinned, where the system can.
+        pin: Whether programs are pinned, where the system can.
         meter: Meter of energy.
         speed: Gauge of the speed of CPUs; None for none.
     """
@@ -239,9 +239,7 @@ class HostSession:
     def _choose_cpus(self, command: Command) -> tuple[int, ...]:
         if command.cpus is not None:
             return check_pinnable(command.cpus)
-        if self._pin and can_pin() and command.threads is not None:
-            return self._placement.choose(command.threads)
-        return ()
+        return self._placement.choose(command.threads) if self._pin and can_pin() else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,6 +231,7 @@ def test_of_the_cpus_to_choose_from_the_biggest_are_taken(lab: PhoneLab, make_pl
     with platform.open(platform.devices()[0], RecordedProgress()) as session:
         assert session.run(Command((SH, "-c", "true"), threads=2)).cpus == (5, 6)
         assert session.run(Command((SH, "-c", "true"), threads=9)).cpus == (0, 1, 5, 6)
+        assert session.run(Command((SH, "-c", "true"))).cpus == (0, 1, 5, 6), "of unknown threads: all of them"
 
 
 def test_padding_of_any_length_arrives(session: AndroidSession) -> None:

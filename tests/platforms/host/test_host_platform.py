@@ -139,6 +139,15 @@ def test_a_program_of_unknown_threads_is_not_pinned(host: Host) -> None:
     assert affinity_of(completed.stdout) == set(identity.allowed_cpus())
 
 
+def test_a_program_of_unknown_threads_runs_on_the_cpus_that_were_asked_for(tmp_path: Path) -> None:
+    wanted = identity.allowed_cpus()[-1:]
+    host = Host(tmp_path / "work", cpus=wanted, lock_path=tmp_path / "lock")
+    with host.open(host.devices()[0], RecordedProgress()) as session:
+        completed = session.run(Command(AFFINITY))
+    assert completed.cpus == wanted
+    assert affinity_of(completed.stdout) == set(wanted)
+
+
 def test_pinning_can_be_forbidden(tmp_path: Path) -> None:
     host = Host(tmp_path / "work", cpus=(), lock_path=tmp_path / "lock")
     with host.open(host.devices()[0], RecordedProgress()) as session:
