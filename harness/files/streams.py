@@ -12,9 +12,9 @@ from typing import IO, Final, TextIO, cast
 
 _PLAIN: Final = str.maketrans(
     {
-        "±": "+",
+        "±": "~",
         "×": "x",
-        "·": "-",
+        "·": ".",
         "…": "~",
         "\N{EN DASH}": "-",
         "\N{MINUS SIGN}": "-",
@@ -35,6 +35,8 @@ _PLAIN: Final = str.maketrans(
 )
 """ASCII of the same width for the signs of our tables, so that a terminal that knows nothing else can show them."""
 _PLAIN_HANDLER: Final = "harness-plain"
+_EXACT_HANDLER: Final = "harness-exact"
+"""The same for messages, whose other characters are written as escapes: they may be a part of a path."""
 
 
 def discard_output(stream: IO[str]) -> None:
@@ -59,7 +61,16 @@ def _write_plainly(error: UnicodeError) -> tuple[str, int]:
     return "".join(character if character.isascii() else "?" for character in text), error.end
 
 
+def _write_exactly(error: UnicodeError) -> tuple[str, int]:
+    """Replace what an encoding does not know: signs of ours by a sign like it, other characters by an escape."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].translate(_PLAIN)
+    return text.encode("ascii", "backslashreplace").decode("ascii"), error.end
+
+
 codecs.register_error(_PLAIN_HANDLER, _write_plainly)
+codecs.register_error(_EXACT_HANDLER, _write_exactly)
 
 
 def never_failing(stream: TextIO) -> TextIO:
@@ -71,7 +82,7 @@ def never_failing(stream: TextIO) -> TextIO:
 def guard_standard_streams() -> Iterator[Callable[[], OSError | ValueError | None]]:
     """Let standard output and standard error never fail until the context ends, whoever writes to them.
 
-    A character that an encoding does not know is replaced by one of the same width. What cannot be written is
+    A sign of ours that an encoding does not know is replaced by one of the same width. What cannot be written is
     discarded, so that work goes on, and its results and its exit code are kept.
 
     Yields:
@@ -79,7 +90,7 @@ def guard_standard_streams() -> Iterator[Callable[[], OSError | ValueError | Non
         (`| head`) has read what it wanted: that is no reason.
     """
     output, errors = sys.stdout, sys.stderr  # None where they are closed
-    for stream, handling in ((output, _PLAIN_HANDLER), (errors, "backslashreplace")):
+    for stream, handling in ((output, _PLAIN_HANDLER), (errors, _EXACT_HANDLER)):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=handling)
     guarded = _NeverFailing(output)

@@ -127,7 +127,7 @@ def describe_coverage(results: Sequence[Result]) -> Iterator[str]:
         profile = compute_profile(result)
         if profile is not None and profile.coverage is not None:
             share = format_share(profile.coverage)
-            yield f"{_title(result)}: {len(profile.operators)} operators take {share} of the latency"
+            yield f"{_title(result)}: {len(profile.operators)} operators take {share} of the latency, by their means"
 
 
 _Row = tuple[Span, ...]

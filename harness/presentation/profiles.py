@@ -127,7 +127,7 @@ def summarise_profile(report: ProfileReport) -> Iterator[str]:
     elif traced is not None:
         yield f"latency {format_median(traced)} while operators are timed"
     if report.coverage is not None:
-        yield f"{len(report.operators)} operators take {format_share(report.coverage)} of the latency"
+        yield f"{len(report.operators)} operators take {format_share(report.coverage)} of the latency, by their means"
     yield from _describe_delegation(report)
     inside = [row for row in report.operators if row.identity is not None and row.identity.nodes_inside is not None]
     untold = [row for row in inside if not row.name.startswith("delegate call")]

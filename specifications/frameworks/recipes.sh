@@ -2,7 +2,7 @@
 # What our recipes share, of whatever framework. A change here changes the digest of each of them.
 
 fail() {
-  echo "error: $1" >&2
+  echo "error: $*" >&2
   exit 1
 }
 

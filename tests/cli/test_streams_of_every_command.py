@@ -128,7 +128,7 @@ def test_no_stream_changes_what_a_command_did(command: str) -> None:
     check((*command.split(), *WORDS.get(command, ("--help",))), STREAMS)
 
 
-@pytest.mark.parametrize(("encoding", "shown"), [("ascii", "+ 3 us x 2 ~ ?"), ("latin-1", "± 3 µs × 2 ~ ?")])
+@pytest.mark.parametrize(("encoding", "shown"), [("ascii", "~ 3 us x 2 ~ ?"), ("latin-1", "± 3 µs × 2 ~ ?")])
 def test_signs_of_tables_are_shown_by_others_of_the_same_width(encoding: str, shown: str) -> None:
     with encoded(encoding) as stream, pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdout", stream)
@@ -138,6 +138,16 @@ def test_signs_of_tables_are_shown_by_others_of_the_same_width(encoding: str, sh
         assert isinstance(stream, io.TextIOWrapper)
         assert isinstance(stream.buffer, io.BytesIO)
         assert stream.buffer.getvalue().decode(encoding) == shown
+
+
+def test_signs_of_messages_are_shown_by_others_and_the_rest_by_escapes() -> None:
+    with encoded("ascii") as stream, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stderr", stream)
+        with guard_standard_streams():
+            print("+6 … +11 %, ±2 %, /tmp/é", end="", file=sys.stderr, flush=True)
+        assert isinstance(stream, io.TextIOWrapper)
+        assert isinstance(stream.buffer, io.BytesIO)
+        assert stream.buffer.getvalue() == rb"+6 ~ +11 %, ~2 %, /tmp/\xe9"
 
 
 @pytest.mark.slow

@@ -86,7 +86,7 @@ def test_the_cost_of_tracing_what_is_delegated_and_what_cannot_be_told_are_state
     assert report.overhead == pytest.approx(0.1)
     assert list(summarise_profile(report)) == [
         "latency 1.00 ms; while operators are timed 1.10 ms (+10.0 %)",
-        "5 operators take 90.9 % of the latency",
+        "5 operators take 90.9 % of the latency, by their means",
         "of the operators' time: 60.0 % in XnnpackBackend, 40.0 % not delegated",
         "which nodes 1 of the operators executes cannot be told: their delegates do not report it",
     ]

@@ -11,7 +11,9 @@ build_project() {
   destination=$3
   shift 3
   command -v cmake > /dev/null || fail "no cmake: apt install cmake, or pip install cmake"
-  [ -f "$repository/CMakeLists.txt" ] || fail "$repository has no CMakeLists.txt: write a recipe for this project"
+  [ -f "$repository/CMakeLists.txt" ] || fail "$repository has no CMakeLists.txt: write a recipe for this project," \
+    "RECIPES/generic/$(basename "$(dirname "$0")")/build.sh, and name its folder by --frameworks-dir RECIPES;" \
+    "it is started with two words, the folder of the sources and the program that it is to make"
 
   # Executables are collected in one folder, apart from what CMake compiles to try the compiler.
   set -- "$@" -S "$repository" -B "$build" -DCMAKE_BUILD_TYPE=Release \
