@@ -89,7 +89,7 @@ def compare(
 
     Args:
         files: Specifications, or lists of them: files (JSON or YAML), or names of built-in ones (`harness list`).
-        from_: Evaluate stored results again, perhaps with another margin; measures nothing.
+        from_: Evaluate stored results again (`LAST`: of the last run), perhaps with another margin; measures nothing.
         json: With --from: show the results as JSON.
         run_flags: What to measure, where and how.
         compare_flags: What to compare with what, and how to decide.
@@ -105,7 +105,12 @@ def compare(
     if from_ is not None:
         reporters = open_named_reporters(settings) if "reporters" in settings.requested else ()
         return reevaluate.reevaluate(
-            from_, request.parameters, display.open_console(), as_json=json, reporters=reporters
+            from_,
+            request.parameters,
+            display.open_console(),
+            tree=settings.local_reporter,
+            as_json=json,
+            reporters=reporters,
         )
     if json:
         raise UsageError(

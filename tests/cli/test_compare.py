@@ -181,6 +181,13 @@ def test_a_verdict_can_be_reevaluated_with_a_different_margin(project: Project, 
     assert "no change" in again.stdout
     stricter = project.harness("compare", "--from", project.folder / "results", "--margin", "0.00001")
     assert stricter.code == 5
+    (result,) = (project.folder / "results").rglob("result.json")
+    below = result.parent.relative_to(project.folder / "results")
+    for place in ("LAST", below):
+        assert project.harness("compare", "--from", place).code == 0, "as `harness report` takes it"
+    nothing = project.harness("compare", "--from", "nowhere")
+    assert nothing.code == 2
+    assert "no result in nowhere" in nothing.stderr
 
 
 def test_the_old_info_json_with_both_sides_compares(project: Project, spec: Path) -> None:

@@ -149,7 +149,7 @@ def test_an_interruption_of_the_first_launch_says_that_nothing_was_measured(proj
     run.send_signal(signal.SIGINT)
     _, stderr = run.communicate(timeout=50)
     assert run.returncode == 130
-    assert "interrupted (SIGINT): nothing was measured yet\n" in stderr
+    assert "interrupted (SIGINT): no benchmark was measured to its end\n" in stderr
     assert "--resume" not in stderr
 
 

@@ -83,7 +83,9 @@ def test_the_sorting_example_runs(project: Project) -> None:
     done = project.harness("-b", MODELS / "sort.json", "--only", "*/sort-1000")
     assert done.code == 0, done.stderr
     (result,) = done.read()
-    assert len(result["metrics"][0]["samples"]) == 3 * 20
+    launches = len(result["launches"])
+    assert launches >= 5, "until the interval is narrow, or the time is spent"
+    assert len(result["metrics"][0]["samples"]) == launches * 20
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ def _look(file: Path) -> None:
     with contextlib.suppress(HarnessError):
         reports.show(file, settings, console)
     with contextlib.suppress(HarnessError):
-        reevaluate(file, {}, console)
+        reevaluate(file, {}, console, tree=file.parent)
     try:
         result = load_result(file)
     except HarnessError:
@@ -139,4 +139,4 @@ def test_operators_with_fewer_figures_than_pairs_are_refused(folder: Path) -> No
     file = folder / "result.json"
     file.write_text(json.dumps(document))
     with pytest.raises(EnvironmentProblem, match="cannot be evaluated"):
-        reevaluate(file, {}, CleanConsole(file=io.StringIO(), width=120))
+        reevaluate(file, {}, CleanConsole(file=io.StringIO(), width=120), tree=file.parent)

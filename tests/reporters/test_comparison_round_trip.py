@@ -90,6 +90,6 @@ def test_the_command_on_pages_finds_the_result_and_its_verdict(tmp_path: Path) -
     result = compared("slower", made_pairs(0.02, 20))
     LocalReporter(tmp_path).report(Report(result=result))
     stream = io.StringIO()
-    code = reevaluate.reevaluate(tmp_path / result_folder(result), {}, Console(file=stream))
+    code = reevaluate.reevaluate(tmp_path / result_folder(result), {}, Console(file=stream), tree=tmp_path)
     assert code is ExitCode.REGRESSION
     assert "+1.99 %" in stream.getvalue()

@@ -20,11 +20,10 @@ from harness.display.plain import PlainDisplay
 from harness.display.results import show_results
 from harness.display.tables import plain_text, print_output
 from harness.flows.compare.requests import validate_parameters
+from harness.flows.inspect.stored_results import LAST, ResultFilter, StoredResults
 from harness.flows.measure.reporting import Reporting, give_reports
 from harness.presentation.documents import ComparisonDocument
 from harness.running.comparability import find_doubt
-from harness.store.canonical_json import load_result
-from harness.store.tree import find_results
 
 
 def reevaluate(
@@ -32,6 +31,7 @@ def reevaluate(
     replaced: Mapping[str, object],
     console: Console,
     *,
+    tree: Path,
     as_json: bool = False,
     reporters: Sequence[Reporter] = (),
 ) -> ExitCode:
@@ -40,9 +40,10 @@ def reevaluate(
     The control of false discoveries is computed again too, over all comparisons that are shown.
 
     Args:
-        place: A result, or a folder of results.
+        place: A result or a folder of results, also relative to the tree; `LAST` for those of the last run.
         replaced: Values of `Parameters` to decide by instead.
         console: Shows the table, unless there are reporters.
+        tree: The tree of results.
         as_json: Print one document instead.
         reporters: Get the results instead of the table.
 
@@ -50,12 +51,15 @@ def reevaluate(
         UsageError: There is no stored comparison.
         EnvironmentProblem: A file is no result, or its pairs cannot have been measured.
     """
-    files = [place] if place.is_file() else find_results(place)
+    is_last = str(place).upper() == LAST and not place.exists()
+    found = StoredResults(None if is_last else place, tree, ResultFilter(last_run=is_last))
     stored = [
-        (_decide_again(result, replaced, file), file)
-        for file in files
-        if (result := load_result(file)).comparison is not None
+        (_decide_again(each.result, replaced, each.file), each.file)
+        for each in found
+        if each.result.comparison is not None
     ]
+    if found.unreadable:
+        raise found.unreadable[0]
     if not stored:
         raise UsageError(f"no comparison is stored in {place}", hint="name a folder that `harness compare` reported to")
     results = _with_discoveries([result for result, _ in stored])

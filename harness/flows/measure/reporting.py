@@ -227,7 +227,7 @@ class Reporting:
         counts = ((self._outcomes.total(), "result"), (pairs, "pair"))
         parts = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count]
         if not parts:
-            return "nothing was measured yet"
+            return "no benchmark was measured to its end"
         kept = " and ".join(parts)
         verb = "is" if kept.startswith("1 ") and len(parts) == 1 else "are"
         return f"{kept} {verb} kept" if pairs else f"{kept} {verb} kept; what was being measured is not"

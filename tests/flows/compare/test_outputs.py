@@ -247,7 +247,7 @@ def test_a_stored_comparison_that_is_judged_again_keeps_what_is_known_of_its_out
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run, _, _ = compare(tmp_path, by_side(b"right", b"wrong"), [writing("better-on-A")])
-    assert reevaluate(run.results, {"margin": 0.02}, Console(width=200)) is ExitCode.UNDECIDED
+    assert reevaluate(run.results, {"margin": 0.02}, Console(width=200), tree=run.results) is ExitCode.UNDECIDED
     shown = capsys.readouterr().out
     assert "undecided, outputs differ" in shown
     assert shown.count("compute different outputs") == 1
