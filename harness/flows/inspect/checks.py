@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import shlex
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
 from harness.config.settings import Settings
-from harness.core.benchmark import Benchmark, ModelFile
+from harness.core.benchmark import ENERGY_TESTS, KINDS, Benchmark, ModelFile
 from harness.core.errors import (
     BenchmarkFailed,
     HarnessError,
@@ -37,6 +38,9 @@ _OFTEN_EQUAL = frozenset(_PLAN[2:7])
 
 _OPERATORS = frozenset(("|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1", "&>"))
 """Words that mean something to a shell only."""
+
+_SIMILAR = 0.75
+"""Similarity from which a word is taken for a misspelt one: that of `dely` and `delay`, not of `load` and `load_time`."""
 
 
 def validate(benchmarks: Sequence[Benchmark], settings: Settings, console: Console) -> None:
@@ -78,7 +82,7 @@ def validate_each(settings: Settings, console: Console) -> None:
 def find_remarks(
     benchmarks: Sequence[Benchmark], settings: Settings, *, builds_runner: bool = False
 ) -> tuple[Problem, ...]:
-    """Find likely mistakes: programs not given or not used, command lines for a shell, packages that are not installed.
+    """Find likely mistakes: programs not given or unused, command lines for a shell, misspelt metrics, missing packages.
 
     Args:
         benchmarks: What to check.
@@ -94,14 +98,14 @@ def find_remarks(
     first = benchmarks[0].origin.file if benchmarks else Path()
     sentences = () if builds_runner else describe_unused(benchmarks, settings.program)
     unused = (Problem(first, None, "", sentence) for sentence in sentences)
-    shell_words = {
+    suspicious = {
         (problem.file, problem.pointer, problem.message): problem
         for benchmark in benchmarks
-        for problem in _find_shell_words(benchmark)
+        for problem in (*_find_shell_words(benchmark), *_find_misspelt_metric(benchmark))
     }
     skipped = (make_problem(each.origin, f"skipped: {each.obstacle}", None) for each in benchmarks if each.obstacle)
     packages = _find_missing_packages(benchmarks, settings, needs_runner=not builds_runner)
-    return (*programs.values(), *unused, *shell_words.values(), *dict.fromkeys(skipped), *dict.fromkeys(packages))
+    return (*programs.values(), *unused, *suspicious.values(), *dict.fromkeys(skipped), *dict.fromkeys(packages))
 
 
 def _find_missing_packages(
@@ -124,6 +128,14 @@ def _find_shell_words(benchmark: Benchmark) -> Iterator[Problem]:
         if words:
             hint = "no shell runs: all words are passed to the program unchanged; use `sh -c '...'`"
             yield make_problem(benchmark.origin, f"`{words[0]}` in `{command}` means nothing", hint)
+
+
+def _find_misspelt_metric(benchmark: Benchmark) -> Iterator[Problem]:
+    known = (*KINDS, *ENERGY_TESTS)
+    similar = get_close_matches(benchmark.metric, known, 1, _SIMILAR) if benchmark.metric not in known else []
+    if similar:
+        message = f"the metric `{benchmark.metric}` is a word of your own, which only names the test"
+        yield make_problem(benchmark.origin, message, f"did you mean `{similar[0]}`?")
 
 
 def show_plan(plan: Plan, settings: Settings, console: Console, *, builds_runner: bool = False) -> None:

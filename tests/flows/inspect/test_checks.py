@@ -267,3 +267,15 @@ def test_files_are_checked_on_their_own_where_that_is_asked_for(write: Write, tm
     with pytest.raises(SpecificationError) as raised:
         checks.validate_each(both, Console(file=stream))
     assert list(dict.fromkeys(problem.file for problem in raised.value.problems)) == list(both.benchmark_file)
+
+
+@pytest.mark.parametrize(("metric", "meant"), [("dely", "delay"), ("accurracy", "accuracy"), ("energie", "energy")])
+def test_a_misspelt_metric_is_told_and_does_no_harm(write: Write, metric: str, meant: str) -> None:
+    shown = validated(write({}, {**COMMAND, "metric": metric}))
+    assert f"`{metric}` is a word of your own" in shown
+    assert f"did you mean `{meant}`?" in shown
+
+
+@pytest.mark.parametrize("metric", ["delay", "energy", "throughput", "load", "size"])
+def test_other_words_for_a_metric_are_passed_over(write: Write, metric: str) -> None:
+    assert "did you mean" not in validated(write({}, {**COMMAND, "metric": metric}))
