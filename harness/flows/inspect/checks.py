@@ -40,7 +40,7 @@ _OPERATORS = frozenset(("|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1",
 """Words that mean something to a shell only."""
 
 _SIMILAR = 0.75
-"""Similarity from which a word is taken for a misspelt one: that of `dely` and `delay`, not of `load` and `load_time`."""
+"""Similarity from which a word is taken for a misspelt one: `dely` for `delay`, but not `load` for `load_time`."""
 
 
 def validate(benchmarks: Sequence[Benchmark], settings: Settings, console: Console) -> None:
@@ -82,7 +82,7 @@ def validate_each(settings: Settings, console: Console) -> None:
 def find_remarks(
     benchmarks: Sequence[Benchmark], settings: Settings, *, builds_runner: bool = False
 ) -> tuple[Problem, ...]:
-    """Find likely mistakes: programs not given or unused, command lines for a shell, misspelt metrics, missing packages.
+    """Find likely mistakes: programs that are not given or used, words for a shell, misspelt metrics, missing packages.
 
     Args:
         benchmarks: What to check.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,6 +38,7 @@ from harness.watch.new_commits import CommitSelection
 from harness.watch.notify.channels import Channel
 from harness.watch.notify.outbox import release_refused
 from harness.watch.store.commits import CommitStatus
+from harness.watch.store.notifications import DeliveryStatus
 from harness.watch.store.state import State, open_state
 from harness.watch.tasks import StopRequested, WatchTasks
 
@@ -146,6 +147,11 @@ def watch(
                 read_message=partial(read_message, source),
             )
         summary = run_loop(plan, tasks, state, channels=channels, say=display.warn)  # its lines are results
+        if not summary.commits.total() and not summary.is_unreachable and not summary.has_environment_problem:
+            begun = "; --since is for the first start with a state" if _since(request, watching) is not None else ""
+            display.say(f"no commit was waiting{begun}")
+        for line in _describe_alarms(state, summary.alarms, {channel.name for channel in page_channels(reports)}):
+            display.warn(line)
         is_worse = any(_is_worse(state, alarm) for alarm in summary.alarms)
         return exit_code_of(summary, is_worse=is_worse, has_failures=worker.has_failures)
 
@@ -225,6 +231,17 @@ def send_test_messages(watching: WatchRequest, display: Display) -> ExitCode:
 def _is_worse(state: State, identity: str) -> bool:
     alarm = state.alarms.find(identity)
     return alarm is not None and alarm.change.is_worse
+
+
+def _describe_alarms(state: State, alarms: Sequence[str], pages: Collection[str]) -> Iterator[str]:
+    """Yield a line for each alarm that was confirmed: what it is called, and where its pages are."""
+    for identity in alarms:
+        written = [
+            delivery.reply
+            for delivery in state.deliveries.of_alarm(identity)
+            if delivery.channel in pages and delivery.status is DeliveryStatus.DELIVERED
+        ]
+        yield f"alarm {identity}: {', '.join(dict.fromkeys(written)) or '`harness alarms` lists it'}"
 
 
 def exit_code_of(summary: WatchSummary, *, is_worse: bool, has_failures: bool) -> ExitCode:
