@@ -13,6 +13,13 @@ GENERAL: Final = (
 )
 """Examples of `harness --help`."""
 
+EXIT_CODES: Final = """\
+Exit codes:
+    0  measured                           3  a device, a build or the disk failed
+    1  slower, or worse                   4  a benchmark failed
+    2  mistake in command or file         5  undecided
+  130  interrupted"""
+
 OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
     "run": (
         ("harness mv2 --only '*q8*'", "a part of a built-in model"),

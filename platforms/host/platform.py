@@ -103,7 +103,8 @@ class Host:
             )
         except OSError as error:
             raise EnvironmentProblem(
-                f"cannot prepare this machine: {error}", hint="check space and permissions, or use another --cache-dir"
+                f"cannot prepare this machine: {error.filename or self._work}: {error.strerror or error}",
+                hint="check space and permissions, or use another --cache-dir",
             ) from error
         except BenchmarkUnsupported as error:  # the CPUs existed when the platform was created
             raise EnvironmentProblem(error.message, hint=error.hint) from error

@@ -64,7 +64,7 @@ def test_a_phone_that_throttled_is_shown_as_such(run: Import, capsys: pytest.Cap
     assert "publishes 3.34 tokens/s (median without the first, a warm-up); the median of its 5 samples" in shown
     assert "measured elsewhere, n = 140, device state unknown" in shown
     assert "fastest" not in shown
-    assert "3 results measured elsewhere, of 1 file; 2 ok, 1 failed, 1 not to be trusted" in told
+    assert "3 results measured elsewhere, of 1 file; 2 ok, 1 failed, 1 of them not to be trusted" in told
 
 
 def test_a_file_is_imported_once(run: Import, tree: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,7 +35,7 @@ def test_five_observations_of_a_phone_that_throttled_are_marked(project: Project
     assert not note["trust"]
     assert "became 48% lower after 2 of 5 samples" in note["message"]
     assert "3.38 tokens/s (throttled)" in outcome.stdout
-    assert "1 not to be trusted" in outcome.stderr
+    assert "1 of them not to be trusted" in outcome.stderr
 
 
 def test_a_program_that_replays_a_long_run_has_a_curve(project: Project) -> None:

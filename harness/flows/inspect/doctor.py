@@ -66,6 +66,8 @@ def examine(settings: Settings, console: Console, *, as_json: bool = False) -> E
             table.add_row("", "", remedy)
     print_output(table, console)
     verdict = f"{missing} thing{'s' if missing != 1 else ''} missing" if missing else "ready to measure"
+    if not missing and any(finding.ok is None for finding in findings):
+        verdict += "; what is marked · is not needed for everything"
     print_output(plain_text(verdict), console)
     return code
 

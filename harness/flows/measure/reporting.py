@@ -211,7 +211,7 @@ class Reporting:
         if self._different:
             parts.append(f"{self._different} with different outputs")
         if self._untrusted:
-            parts.append(f"{self._untrusted} not to be trusted (see the notes)")
+            parts.append(f"{self._untrusted} of them not to be trusted (see the notes)")
         unreported = self.unreported
         parts += [f"{count} not reported by `{name}`" for name, count in unreported.items()]
         parts += [f"`{name}` not finished" for name in self._unfinished if name not in unreported]

@@ -6,6 +6,7 @@ import glob
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Final
 
 from harness import plugins
 from harness.config.settings import Settings
@@ -24,6 +25,9 @@ from harness.specification.document import Document
 from harness.specification.load import load
 from harness.specification.load_options import LoadOptions
 from harness.store.known_devices import was_measured_on
+
+_FEW: Final = 8
+"""Benchmarks that a hint lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +222,10 @@ def select(
     """
     for pattern in (*only, *skip):
         if not any(_matches(benchmark, pattern) for benchmark in benchmarks):
-            known = ", ".join(benchmark.title for benchmark in benchmarks[:8])
-            raise UsageError(f"no benchmark matches `{pattern}`", hint=f"there are: {known}")
+            known = ", ".join(benchmark.title for benchmark in benchmarks[:_FEW])
+            more = len(benchmarks) - _FEW
+            others = f", and {more} more (`--dry-run` lists them)" if more > 0 else ""
+            raise UsageError(f"no benchmark matches `{pattern}`", hint=f"there are: {known}{others}")
     kept = tuple(
         benchmark
         for benchmark in benchmarks
