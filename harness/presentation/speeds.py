@@ -31,6 +31,8 @@ class _Rival:
     result: Result
     slowest: float
     fastest: float
+    measured_fastest: float
+    """The same without what a doubt of known size may have cost it."""
 
     @property
     def name(self) -> Span:
@@ -44,6 +46,10 @@ class _Rival:
     def is_faster(self, other: _Rival) -> bool:
         """Return whether it can be told to be faster."""
         return self.lead_over(other)[0] >= APART
+
+    def seems_faster(self, other: _Rival) -> bool:
+        """Return whether its interval alone tells it to be faster."""
+        return self.slowest / other.measured_fastest >= APART
 
 
 def describe_fastest(results: Sequence[Result]) -> Iterator[Line]:
@@ -65,7 +71,8 @@ def describe_fastest(results: Sequence[Result]) -> Iterator[Line]:
         known = {rival.result.uid for rival in ranked}
         if unranked := [result for result in group if result.uid not in known]:
             names = _join([Span(make_printable(result.benchmark.identifier), Tone.STRONG) for result in unranked])
-            yield Line.of("not ranked: ", *names)
+            why = "cannot be trusted" if not all(result.trusted for result in unranked) else "no interval"
+            yield Line.of("not ranked: ", *names, f" ({why})")
 
 
 def find_fastest(results: Sequence[Result]) -> frozenset[str]:
@@ -102,8 +109,14 @@ def _as_rival(result: Result, reference: Metric) -> _Rival | None:
         return None
     excess = 1 + max((error for error in errors if error is not None), default=0.0)
     if main.direction is Direction.HIGHER:
-        return _Rival(result, low, high * excess)
-    return _Rival(result, 1 / high, excess / low)
+        return _Rival(result, low, high * excess, high)
+    return _Rival(result, 1 / high, excess / low, 1 / low)
+
+
+def _describe_tie(tied: Sequence[_Rival]) -> str:
+    """Return that rivals cannot be told apart, and why where their intervals say otherwise."""
+    is_doubted = tied[0].seems_faster(tied[-1])
+    return "cannot be told apart here" + (", because of what their notes say" if is_doubted else "")
 
 
 def _leaders(ranked: Sequence[_Rival]) -> list[_Rival]:
@@ -116,9 +129,9 @@ def _describe_leaders(field: str, ranked: Sequence[_Rival], first: Result) -> Li
     leading = {rival.result.uid for rival in leaders}
     slower = [rival for rival in ranked if rival.result.uid not in leading]
     if not slower:
-        return Line.of(f"{field}: ", *names, " cannot be told apart here")
+        return Line.of(f"{field}: ", *names, f" {_describe_tie(leaders)}")
     parts: list[str | Span] = [f"fastest of {field}: ", *names]
-    parts += [", which cannot be told apart here; ", leaders[0].name, " is "] if len(leaders) > 1 else [", "]
+    parts += [f", which {_describe_tie(leaders)}; ", leaders[0].name, " is "] if len(leaders) > 1 else [", "]
     compared = [slower[0], *(rival for rival in slower[1:] if rival.result is first)]
     for number, rival in enumerate(compared):
         lead = format_factors(*leaders[0].lead_over(rival))
@@ -133,7 +146,7 @@ def _describe_ties(ranked: Sequence[_Rival]) -> Iterator[Line]:
     for rival in [*rest, None]:
         if run and (rival is None or run[0].is_faster(rival)):
             if len(run) > 1:
-                yield Line.of(*_join([tied.name for tied in run]), " cannot be told apart here")
+                yield Line.of(*_join([tied.name for tied in run]), f" {_describe_tie(run)}")
             run = []
         if rival is not None:
             run.append(rival)

@@ -118,13 +118,13 @@ def test_results_of_a_single_launch_are_not_ranked() -> None:
     slower = timing("NET", "latency", "ms", [9.0, 9.0, 9.0])
     results = [with_metrics(ok_result(identifier=name), metric) for name, metric in (("a", single), ("b", slower))]
     assert "fastest of mv2: unknown, because 2 of 2 have no interval\n" in piped(*results)
-    assert "not ranked: a\n" in piped(*results[:1], measured("c", 5.0), measured("d", 50.0))
+    assert "not ranked: a (no interval)\n" in piped(*results[:1], measured("c", 5.0), measured("d", 50.0))
 
 
 def test_an_untrusted_result_is_never_the_fastest() -> None:
     doubtful = measured("q8", 1.0, notes=[DOUBT])
     text = piped(measured("fp32", 10.0), measured("fp16", 5.0), doubtful)
-    assert "fastest of mv2: fp16, 1.90-2.11× as fast as fp32\nnot ranked: q8\n" in text
+    assert "fastest of mv2: fp16, 1.90-2.11× as fast as fp32\nnot ranked: q8 (cannot be trusted)\n" in text
     assert "fastest of mv2: unknown, because 1 of 2 cannot be trusted" in piped(measured("fp32", 10.0), doubtful)
 
 
@@ -133,7 +133,7 @@ def test_a_doubt_of_known_size_widens_the_range() -> None:
     text = piped(measured("fp32", 10.0, notes=[slowed]), measured("q8", 1.0))
     assert "fastest of mv2: q8, 7.58-10.5× as fast as fp32\n" in text
     text = piped(measured("fp32", 1.4, notes=[slowed]), measured("q8", 1.0))
-    assert "mv2: q8 and fp32 cannot be told apart here\n" in text
+    assert "mv2: q8 and fp32 cannot be told apart here, because of what their notes say\n" in text
 
 
 def test_programs_that_do_not_do_the_same_work_have_no_ratio() -> None:
