@@ -36,7 +36,7 @@ def compare(project: Project, *flags: str, generation: bool = True) -> Outcome:
     test = one_test("a", "{program}", **fields)
     old, new = generator(project, "old", first=20e6), generator(project, "new", first=21e6)
     sides = ("--control-program", str(old), "--treatment-program", str(new))
-    return project.harness("compare", project.write("spec.json", generic(test)), *sides, "--pairs", "40", *flags)
+    return project.harness("compare", project.write("spec.json", generic(test)), *sides, "--pairs", "200", *flags)
 
 
 def test_generations_are_compared_by_rate_and_first_token(project: Project) -> None:
