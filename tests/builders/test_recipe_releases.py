@@ -22,7 +22,7 @@ from harness.testing.progress import RecordedProgress
 from tests.builders.recipe_parts import OURS, TOOLS, Folder
 from tests.builders.sources.repositories import missing
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("releases")]  # each is built once
 
 ROOT = Path(__file__).parents[2]
 OLDER = "1.4.1"
