@@ -49,4 +49,5 @@ class Results(Sequence[Result]):
         return self.results[index]
 
     def __str__(self) -> str:
-        return "\n".join((f"{len(self)} results, exit code {self.exit_code.value}", *self.messages))
+        count = "1 result" if len(self) == 1 else f"{len(self)} results"
+        return "\n".join((f"{count}, exit code {self.exit_code.value}", *self.messages))

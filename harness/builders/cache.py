@@ -37,6 +37,7 @@ from harness.core.commit import short_id
 from harness.core.errors import BuildFailed, EnvironmentProblem
 from harness.core.protocols import Clock, Progress, Task
 from harness.files.locks import FileLock
+from harness.files.programs import PREBUILT
 
 LIMIT_BYTES: Final = 10 << 30
 """Some hundred builds of ExecuTorch. Builds in use stay, whatever their size."""
@@ -213,7 +214,7 @@ class BuildCache:
             remove_folder(folder)
         try:
             with (
-                progress.task(f"building {order.title}") as task,
+                progress.task(order.task) as task,
                 open_workdir(self.folder / "workshops", self._log(digest)) as workdir,
             ):
                 begin = time.monotonic()
@@ -300,6 +301,11 @@ class _BuildOrder:
     def title(self) -> str:
         """Name for messages."""
         return f"{self.key.recipe} at {short_id(self.key.commit)}"
+
+    @property
+    def task(self) -> str:
+        """What making it is called."""
+        return "keeping a copy of the given program" if self.key.recipe == PREBUILT else f"building {self.title}"
 
 
 def _read_complete(folder: Path) -> Build | None:
