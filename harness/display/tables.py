@@ -40,13 +40,23 @@ def widen(console: Console) -> Console:
 
 def fit_table(columns: Sequence[Column], console: Console) -> Table:
     """Draw the informative columns, without the lightest ones where the console has no room for them."""
+    return _table(_select_fitting(columns, console))
+
+
+def find_hidden(columns: Sequence[Column], console: Console) -> Sequence[str]:
+    """Return the headings of the informative columns for which a console has no room."""
+    shown = {column.name for column in _select_fitting(columns, console)}
+    return [column.name for column in select_informative(columns) if column.name not in shown]
+
+
+def _select_fitting(columns: Sequence[Column], console: Console) -> list[Column]:
     shown = select_informative(columns)
-    while _width(table := _table(shown), console) > console.width:
+    while _width(_table(shown), console) > console.width:
         lightest = min(shown, key=lambda column: column.weight)
         if lightest.weight >= KEEP:
             break
         shown.remove(lightest)
-    return table
+    return shown
 
 
 def draw_rows(

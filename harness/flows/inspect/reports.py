@@ -20,7 +20,7 @@ from harness.core.result import Outcome, Report, Result, without_samples
 from harness.display.console import CleanConsole
 from harness.display.documents import print_document
 from harness.display.results import show_results
-from harness.display.tables import fit_table, print_line, print_output, widen
+from harness.display.tables import find_hidden, fit_table, print_line, print_output, widen
 from harness.flows.inspect.stored_results import EVERYTHING, ResultFilter, StoredResult, StoredResults
 from harness.flows.measure.reporting import give_reports, open_named_reporters
 from harness.presentation.commands import explain_missing_command, format_rerun_command
@@ -51,10 +51,13 @@ def latest(settings: Settings, console: Console, selection: ResultFilter = EVERY
         none = "no results" if selection == EVERYTHING else "no such results"
         print_line(Line.of(f"{none} in {settings.local_reporter}"), console)
         return ExitCode.OK
-    console.print(fit_table(_listing(entries), console))
+    listing = _listing(entries)
+    console.print(fit_table(listing, console))
     if len(entries) < count:
         cut = f"{len(entries)} of {count} shown; `harness report --only '*'` lists all"
         print_line(Line.of(cut), console)
+    if hidden := find_hidden(listing, console):
+        print_line(Line.of(Span(f"a wider terminal also shows: {', '.join(hidden)}", Tone.MUTED)), console)
     places = f"in {settings.local_reporter}; `harness report FOLDER` shows one of them, or all below a folder, again"
     print_line(Line.of(Span(places, Tone.MUTED)), console)
     return ExitCode.OK

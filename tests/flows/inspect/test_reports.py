@@ -66,6 +66,8 @@ def test_the_list_fits_a_terminal(tmp_path: Path) -> None:
     rows = [line for line in _latest(tmp_path, width=80).splitlines() if "2025-10-09" in line]
     assert len(rows) == 3
     assert all(len(row) <= 80 and "mv2/" in row for row in rows)
+    assert "a wider terminal also shows: " in _latest(tmp_path, width=80)
+    assert "wider terminal" not in _latest(tmp_path)
 
 
 def test_an_empty_folder_is_reported(tmp_path: Path) -> None:
