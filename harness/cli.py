@@ -124,15 +124,6 @@ _MILDER: Final = frozenset({ExitCode.OK, ExitCode.BENCHMARK_FAILED, ExitCode.UND
 """Exit codes that give way to a problem of the environment."""
 _MEASURING: Final = frozenset({"bisect", "self-check", "watch"})
 """Commands that keep what they have measured, at any time."""
-_ZSH_ENTRY: Final = """
-# As the file `_harness` in a folder of fpath this is the body of a function, and must call the one above; elsewhere
-# (`source`, `eval`) that is registered.
-case ${funcstack[1]} in
-  _harness|_cyclopts_harness) _cyclopts_harness "$@" ;;
-  *) compdef _cyclopts_harness harness ;;
-esac
-"""
-"""End of the script for zsh: what cyclopts writes defines a function that nothing calls."""
 _HELP: Final = frozenset({"--help", "-h", "--version", "-V"})
 """Flags that ask about the harness; alone, they ask about no command."""
 
@@ -168,9 +159,14 @@ def completion(shell: Literal["bash", "zsh", "fish"] = "bash", /) -> None:
     Args:
         shell: Shell that runs the script.
     """
+    from harness.commands.completion_scripts import ZSH, bash_entry
+    from harness.config.built_in import find_specifications
+
     sys.stdout.write(app.generate_completion(shell=shell))
     if shell == "zsh":
-        sys.stdout.write(_ZSH_ENTRY)
+        sys.stdout.write(ZSH)
+    elif shell == "bash":
+        sys.stdout.write(bash_entry((*_COMMANDS, *_SUBCOMMANDS, "completion"), find_specifications()))
 
 
 def main(argv: Sequence[str] | None = None) -> None:

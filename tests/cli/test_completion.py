@@ -42,6 +42,10 @@ def test_bash_completes_commands_and_the_flags_that_help_shows(
     assert complete("comp") == ["compare", "completion"]
     assert complete("compare", "--marg") == ["--margin"]
     assert complete("run", "--contr") == []
+    assert complete("mv2", "--onl") == ["--only"], "as of `harness run mv2`"
+    assert complete("mv2", "--contr") == []
+    assert complete("sor") == complete("run", "sor") == complete("compare", "-b", "sor") == ["sort"]
+    assert complete("status", "sor") == complete("run", "--program", "sor") == [], "then the shell completes files"
 
 
 def generate(shell: str, file: Path, capsys: pytest.CaptureFixture[str]) -> Path:
