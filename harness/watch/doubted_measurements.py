@@ -31,7 +31,7 @@ class DoubtedMeasurements:
         timing: The clocks.
         retry_when_full: Writes to the state.
         say: Shows a line to a person.
-        on_changed: Called when series are not what they were.
+        on_changed: Called when series are not what they were, in the transaction that changes them.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class DoubtedMeasurements:
                 news[:] = [*self._apply_to_points(doubts), *self._apply_to_alarms(doubts)]
                 for text in news:
                     self._state.log.record(text, self._timing.wall())
+                if news:
+                    self._on_changed()
 
         self._retry_when_full.run(write)
         self._known = doubts
-        if news:
-            self._on_changed()
         for text in news:
             self._say(text)
         return bool(news)
