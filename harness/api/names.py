@@ -76,7 +76,7 @@ class _Options(TypedDict, total=False):
     """Name to report for this machine."""
 
     cpus: str | Sequence[int]
-    """CPUs to choose from: `2,3`, `0-3`, or a kind (`prime`, `big`, `little`); `none` forbids pinning."""
+    """CPUs for programs: `2,3`, `0-3`, or a kind (`prime`, `big`, `little`); `none` forbids pinning."""
 
     lock_timeout: float
     """Seconds to wait while another job holds the device."""
