@@ -149,7 +149,7 @@ def test_a_crowded_machine_is_not_trusted(seed: int) -> None:
     noisy = next(note for note in notes if note.code == "noisy")
     assert not noisy.trust
     assert "within a launch" in noisy.message
-    assert "cpu-list" in (noisy.hint or "")
+    assert "--cpus" in (noisy.hint or "")
 
 
 def test_launches_that_disagree_are_not_trusted() -> None:
