@@ -68,10 +68,7 @@ class DeviceDoubt(Value):
             return False
         if result.device.identity == self.identity:
             return self.since <= result.started <= self.until
-        return result.device.identity == f"{CLASS}{self.device_class}" and self._is_among(result)
-
-    def _is_among(self, result: Result) -> bool:
-        return self.is_among(last_good_checks(result))
+        return result.device.identity == f"{CLASS}{self.device_class}" and self.is_among(last_good_checks(result))
 
     def is_among(self, checks: Mapping[str, Sequence[float]]) -> bool:
         """Return whether something is in doubt that was measured after these last good checks (`last_good_checks`)."""
@@ -94,10 +91,9 @@ def last_good_checks(result: Result) -> dict[str, tuple[float, ...]]:
     """Return when the last good checks of the devices ended that gave a result, by identity; empty outside a lab."""
     checks, single = result.meta.get(LAST_GOOD_CHECKS), result.meta.get(LAST_GOOD_CHECK)
     if isinstance(checks, Mapping):
-        return {str(identity): _numbers(times) for identity, times in checks.items() if _numbers(times)}
-    if result.device is not None and _numbers([single]):
-        return {result.device.identity: _numbers([single])}
-    return {}
+        return {str(identity): numbers for identity, times in checks.items() if (numbers := _numbers(times))}
+    numbers = _numbers([single])
+    return {result.device.identity: numbers} if result.device is not None and numbers else {}
 
 
 def _numbers(times: object) -> tuple[float, ...]:

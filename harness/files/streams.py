@@ -55,18 +55,20 @@ def discard_output(stream: IO[str]) -> None:
 
 def _write_plainly(error: UnicodeError) -> tuple[str, int]:
     """Replace what an encoding does not know: signs of ours by a sign like it, other characters by a question mark."""
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    text = error.object[error.start : error.end].translate(_PLAIN)
-    return "".join(character if character.isascii() else "?" for character in text), error.end
+    text, end = _replace_signs(error)
+    return text.encode("ascii", "replace").decode("ascii"), end
 
 
 def _write_exactly(error: UnicodeError) -> tuple[str, int]:
     """Replace what an encoding does not know: signs of ours by a sign like it, other characters by an escape."""
+    text, end = _replace_signs(error)
+    return text.encode("ascii", "backslashreplace").decode("ascii"), end
+
+
+def _replace_signs(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    text = error.object[error.start : error.end].translate(_PLAIN)
-    return text.encode("ascii", "backslashreplace").decode("ascii"), error.end
+    return error.object[error.start : error.end].translate(_PLAIN), error.end
 
 
 codecs.register_error(_PLAIN_HANDLER, _write_plainly)

@@ -65,17 +65,11 @@ def configure(logged: Literal["warning", "critical"] = "warning") -> None:
         logged: What the library writes at least. A host says in words of its own that it lost its lab.
     """
     level = os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", logged)  # of the processes of devices too
-    _prepare_import()
     import dask  # noqa: PLC0415 - an extra
     import distributed  # noqa: F401, PLC0415 - an extra, which configures logging when it is imported
 
     logging.getLogger("distributed").setLevel(level.upper())  # it was imported before, where there are certificates
     dask.config.set(DASK_CONFIG)
-
-
-def _prepare_import() -> None:
-    """Set what the library reads when it is imported: estimating the size of each message took a tenth of its time."""
-    os.environ.setdefault("DASK_DISTRIBUTED__COMM__OFFLOAD", "False")
 
 
 def local_addresses(security: Security | None) -> dict[str, str]:
@@ -100,7 +94,6 @@ def load_security(folder: Path | None) -> Security | None:
     if folder is None:
         return None
     require_packages()
-    _prepare_import()
     from distributed import Security  # noqa: PLC0415 - an extra
 
     authority, own = folder / AUTHORITY, folder / OWN

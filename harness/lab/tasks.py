@@ -43,7 +43,6 @@ _RETURN_S: Final = 10.0
 _FETCH_S: Final = 60.0
 """How long an answer is kept for a client that does not fetch it, before the process of a device ends."""
 _LOOK_S: Final = 0.2
-_DEFAULTS: Final = Settings()
 _one_at_a_time: Final = threading.Lock()
 _checking: Final = threading.Event()
 """Set while the health of the device is checked."""
@@ -256,7 +255,7 @@ def _settings(job: Job, served: ServedDevice, scratch: Path) -> Settings:
     chosen: dict[str, Any] = {name: getattr(job.settings, name) for name in ChosenSettings.model_fields}
     host = served.host_settings
     return replace(
-        _DEFAULTS,
+        Settings(),
         plug_ins=host.plug_ins,
         cpus=host.cpus,
         lock_timeout=host.lock_timeout,

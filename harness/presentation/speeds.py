@@ -69,10 +69,11 @@ def describe_fastest(results: Sequence[Result]) -> Iterator[Line]:
         yield _describe_leaders(field, ranked, group[0])
         yield from _describe_ties(ranked)
         known = {rival.result.uid for rival in ranked}
-        if unranked := [result for result in group if result.uid not in known]:
-            names = _join([Span(make_printable(result.benchmark.identifier), Tone.STRONG) for result in unranked])
-            why = "cannot be trusted" if not all(result.trusted for result in unranked) else "no interval"
-            yield Line.of("not ranked: ", *names, f" ({why})")
+        for why, is_trusted in (("no interval", True), ("cannot be trusted", False)):
+            unranked = [result for result in group if result.uid not in known and result.trusted is is_trusted]
+            if unranked:
+                names = _join([Span(make_printable(result.benchmark.identifier), Tone.STRONG) for result in unranked])
+                yield Line.of("not ranked: ", *names, f" ({why})")
 
 
 def find_fastest(results: Sequence[Result]) -> frozenset[str]:

@@ -143,8 +143,11 @@ class AlarmLifecycle:
             self._advance(alarm, AlarmStage.CONFIRMED, result, event=AlarmEvent.CONFIRMED)
         else:
             reason = f"not confirmed: {verification.verdict.value}: {verification.reason}".rstrip(": ")
-            heard = AlarmEvent.CLOSED if alarm.reopened else None  # of one that was never confirmed nobody has heard
-            self._advance(alarm, AlarmStage.CLOSED, result, reason=reason, event=heard)
+            was_told = bool(
+                self._state.deliveries.of_alarm(alarm.identity)
+            )  # it was confirmed before, and opened again
+            event = AlarmEvent.CLOSED if was_told else None
+            self._advance(alarm, AlarmStage.CLOSED, result, reason=reason, event=event)
 
     def _search(self, alarm: Alarm) -> None:
         if self._tasks.find_culprits is None:

@@ -126,6 +126,9 @@ def test_an_untrusted_result_is_never_the_fastest() -> None:
     text = piped(measured("fp32", 10.0), measured("fp16", 5.0), doubtful)
     assert "fastest of mv2: fp16, 1.90-2.11× as fast as fp32\nnot ranked: q8 (cannot be trusted)\n" in text
     assert "fastest of mv2: unknown, because 1 of 2 cannot be trusted" in piped(measured("fp32", 10.0), doubtful)
+    single = with_metrics(ok_result(identifier="one"), timing("NET", "latency", "ms", [1.0, 1.0, 1.0]))
+    text = piped(measured("fp32", 10.0), measured("fp16", 5.0), doubtful, single)
+    assert "not ranked: one (no interval)\nnot ranked: q8 (cannot be trusted)\n" in text, "each for its own reason"
 
 
 def test_a_doubt_of_known_size_widens_the_range() -> None:

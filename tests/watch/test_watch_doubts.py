@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 
-from harness.core.alarm import Alarm, AlarmEvent, AlarmStage, Verification
+from harness.core.alarm import Alarm, AlarmEvent, AlarmStage, Closing, Verification
 from harness.core.culprit import Candidate, SearchResult
 from harness.core.device_doubt import DeviceDoubt
 from harness.core.errors import EnvironmentProblem
 from harness.core.series import Series, SeriesKey, SeriesPoint
+from harness.watch.closings import close_alarms, reopen_alarms
 from harness.watch.loop import watch
 from harness.watch.store.state import State
 from harness.watch.tasks import CommitOutcome, WatchTasks
@@ -35,7 +36,6 @@ class Doubts:
 
     doubts: Sequence[DeviceDoubt] = ()
     problem: EnvironmentProblem | None = None
-    seen: list[Series] = field(default_factory=list)
 
     def find(self) -> Sequence[DeviceDoubt]:
         if self.problem is not None:
@@ -168,6 +168,29 @@ def test_an_alarm_whose_verification_is_in_doubt_is_verified_again(
     assert after.stage is (AlarmStage.REPORTED if is_confirmed else AlarmStage.CLOSED)
     assert after.reopened == (f"its verification is in doubt: {DOUBT.note.message}",)
     assert searched == [None, None][: 1 + is_confirmed], "the pairs of the first search may be wrong, too"
+
+
+def test_a_suspicion_that_a_person_opened_again_and_that_is_refuted_is_told_to_nobody(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock
+) -> None:
+    channel = RecordingChannel()
+    slow_commit(laboratory, *line.ids[1:])
+    watch(orders(line, base="c0", since="c0"), WatchTasks(laboratory.compare, step_or_recovery, _fail), state)
+    close_alarms(state.path, "step of mv2", Closing(person="ada", time=9.0, reason="wanted"))
+    reopen_alarms(state.path, "step of mv2", "bob", "still slow", 10.0)
+
+    def refute(alarm: Alarm) -> Verification:
+        return confirmed(alarm).model_copy(update={"confirmed": False})
+
+    tasks = WatchTasks(laboratory.compare, step_or_recovery, refute)
+    watch(orders(line, base="c0"), tasks, state, channels=(channel,), timing=clock.timing)
+    assert channel.events == []
+    (after,) = state.alarms.in_stages(*AlarmStage)
+    assert after.stage is AlarmStage.CLOSED
+
+
+def _fail(_: Alarm) -> Verification:
+    raise EnvironmentProblem("no phone", hint="plug one in")
 
 
 def test_doubts_that_cannot_be_read_change_nothing_and_are_said_once(

@@ -36,8 +36,8 @@ from tests.watch.watching import Clock, Line, orders, point
 WRITTEN = Path(__file__).parent / "golden" / "state_version_1.sql"
 COMMITS = [f"{number:040x}" for number in range(16)]
 SLOWER = "de44735d99ab0ff1-mv2"
-WITHOUT_CHECKS = "ALTER TABLE points DROP COLUMN last_good_checks; ALTER TABLE points DROP COLUMN doubt;"
 """Identity of the first alarm, as the earlier harness called it."""
+WITHOUT_CHECKS = "ALTER TABLE points DROP COLUMN last_good_checks; ALTER TABLE points DROP COLUMN doubt;"
 
 
 @pytest.fixture

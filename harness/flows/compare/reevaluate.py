@@ -53,13 +53,14 @@ def reevaluate(
     """
     is_last = str(place).upper() == LAST and not place.exists()
     found = StoredResults(None if is_last else place, tree, ResultFilter(last_run=is_last))
+    elsewhere = len(found.unreadable) if is_last else 0  # what is damaged in the tree is perhaps of no comparison
     stored = [
         (_decide_again(each.result, replaced, each.file), each.file)
         for each in found
         if each.result.comparison is not None
     ]
-    if found.unreadable:
-        raise found.unreadable[0]
+    if found.unreadable[elsewhere:]:
+        raise found.unreadable[elsewhere]
     if not stored:
         raise UsageError(f"no comparison is stored in {place}", hint="name a folder that `harness compare` reported to")
     results = _with_discoveries([result for result, _ in stored])

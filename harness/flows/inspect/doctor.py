@@ -67,7 +67,7 @@ def examine(settings: Settings, console: Console, *, as_json: bool = False) -> E
     print_output(table, console)
     verdict = f"{missing} thing{'s' if missing != 1 else ''} missing" if missing else "ready to measure"
     if not missing and any(finding.ok is None for finding in findings):
-        verdict += "; what is marked · is not needed for everything"
+        verdict += "; some things need what is marked ·"
     print_output(plain_text(verdict), console)
     return code
 

@@ -147,7 +147,8 @@ def watch(
                 read_message=partial(read_message, source),
             )
         summary = run_loop(plan, tasks, state, channels=channels, say=display.warn)  # its lines are results
-        if not summary.commits.total() and not summary.is_unreachable and not summary.has_environment_problem:
+        is_idle = not summary.commits.total() and state.commits.next() is None  # one that was given up waits again
+        if is_idle and not summary.is_unreachable and not stop_file.is_stop_requested():
             begun = "; --since is for the first start with a state" if _since(request, watching) is not None else ""
             display.say(f"no commit was waiting{begun}")
         for line in _describe_alarms(state, summary.alarms, {channel.name for channel in page_channels(reports)}):

@@ -75,7 +75,6 @@ class Rig:
             **{name: value for name, value in os.environ.items() if not name.startswith("HARNESS_")},
             "PYTHONPATH": os.pathsep.join((str(self.folder / "site"), str(_ROOT))),
             "PYTHONUNBUFFERED": "1",
-            "DASK_DISTRIBUTED__COMM__OFFLOAD": "False",  # of plain Dask too: ours sets it by itself
             "RIG_HOST": host,
             "RIG_DEVICES": str(self.devices),
             "RIG_CLASSES": str(self.classes),
