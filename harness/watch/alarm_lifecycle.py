@@ -143,10 +143,8 @@ class AlarmLifecycle:
             self._advance(alarm, AlarmStage.CONFIRMED, result, event=AlarmEvent.CONFIRMED)
         else:
             reason = f"not confirmed: {verification.verdict.value}: {verification.reason}".rstrip(": ")
-            was_told = bool(
-                self._state.deliveries.of_alarm(alarm.identity)
-            )  # it was confirmed before, and opened again
-            event = AlarmEvent.CLOSED if was_told else None
+            was_confirmed_before = bool(self._state.deliveries.of_alarm(alarm.identity))
+            event = AlarmEvent.CLOSED if was_confirmed_before else None  # of others nobody has heard
             self._advance(alarm, AlarmStage.CLOSED, result, reason=reason, event=event)
 
     def _search(self, alarm: Alarm) -> None:
