@@ -78,8 +78,10 @@ def load_options(report: Callable[[str], None], reserved: Collection[str] = ()) 
 
 @functools.lru_cache(maxsize=64)
 def _make_table(owners: tuple[type, ...], reserved: frozenset[str]) -> OptionTable:
-    """Make a table once: every result asks for it."""
-    return OptionTable(*owners, reserved=reserved)
+    """Make a table once, from that without its last class: every result asks for it."""
+    if len(owners) == 1:
+        return OptionTable(*owners, reserved=reserved)
+    return _make_table(owners[:-1], reserved).with_options_of(owners[-1])
 
 
 def framework(name: str, settings: Settings) -> Framework:

@@ -9,22 +9,11 @@ from typing import TYPE_CHECKING
 
 from frameworks import command_line, packages
 from frameworks.backend_options import check_options
-from frameworks.executorch import (
-    benchmark_app,
-    build_options,
-    examples_run,
-    executor_runner,
-    identification,
-    llama_main,
-    llm_report,
-    minibench,
-    openvino,
-    required,
-)
+from frameworks.executorch import executor_runner, llama_main, llm_report, openvino, required
 from frameworks.executorch.llm_runner import command_line as llm_command_line
 from frameworks.executorch.notes import note_launch
-from frameworks.executorch.options import ExecuTorchOptions
-from frameworks.executorch.runners import choice, native
+from frameworks.executorch.options import LLM, ExecuTorchOptions
+from frameworks.executorch.runners import native
 from frameworks.notes import find_observation
 from frameworks.observations.converters import parse_files, parse_step
 from frameworks.observations.observer import parse_lines
@@ -66,6 +55,8 @@ class ExecuTorch:
 
     def build(self, device: Device, progress: Progress) -> Build:
         """Return the runner of the installed version, made on first use, or the programs that the user gave."""
+        from frameworks.executorch.runners import choice  # noqa: PLC0415 - only what is started needs it
+
         if self._settings.program or device.platform == DEFAULT_PLATFORM:
             key, make = "", choice.installed_build
         else:
@@ -77,13 +68,15 @@ class ExecuTorch:
     def command(self, benchmark: Benchmark, build: Build, files: Mapping[str, str]) -> Command:
         """Compose the command line of our runners, of upstream's `executor_runner` or `llama_main`, or of its apps."""
         if benchmark.app is not None:
+            from frameworks.executorch import benchmark_app, minibench  # noqa: PLC0415 - only apps need them
+
             compose = benchmark_app.compose if benchmark.app.tests else minibench.compose
             return compose(benchmark, benchmark.app, files)
         if executor_runner.flags_of(build) is not None:
             return executor_runner.compose(benchmark, build, files)
         if llama_main.flags_of(build) is not None:
             return llama_main.compose(benchmark, build, files)
-        if build.recipe == choice.LLM:
+        if build.recipe == LLM:
             return llm_command_line.compose(benchmark, files)
         return command_line.compose(benchmark, files, openvino.environment(build), openvino.precision_words(benchmark))
 
@@ -102,6 +95,8 @@ class ExecuTorch:
         if benchmark.app is not None and not benchmark.commands:
             if not completed or not completed[-1].ok:
                 return (), ()
+            from frameworks.executorch import benchmark_app, minibench  # noqa: PLC0415 - only apps need them
+
             text = completed[-1].stdout
             return benchmark_app.parse(text, benchmark) if benchmark.app.tests else minibench.parse(text)
         text = "\n".join(output for command in completed for output in (command.stdout, command.stderr))
@@ -142,20 +137,28 @@ class ExecuTorch:
 
     def examples_per_launch(self, build: Build) -> int | None:
         """Return one for upstream's `executor_runner`; our runners take any number."""
+        from frameworks.executorch import examples_run  # noqa: PLC0415 - only evaluations need it
+
         return examples_run.examples_per_launch(build)
 
     def examples_command(
         self, benchmark: Benchmark, build: Build, files: Mapping[str, str], examples: StagedExamples
     ) -> Command:
         """Compose the command line that executes each example once."""
+        from frameworks.executorch import examples_run  # noqa: PLC0415 - only evaluations need it
+
         return examples_run.compose(benchmark, build, files, examples)
 
     def parse_outputs(self, completed: Completed, job: Job) -> Sequence[TensorInfo]:
         """Parse the observer lines that describe outputs, or read the description of those in the program's file."""
+        from frameworks.executorch import examples_run  # noqa: PLC0415 - only evaluations need it
+
         return examples_run.parse_outputs(completed, job)
 
     def describe_inputs(self, job: Job) -> Sequence[TensorInfo]:
         """Return the description of each input of a program."""
+        from frameworks.executorch import examples_run  # noqa: PLC0415 - only evaluations need it
+
         return examples_run.describe_inputs(job)
 
     def parse_step(
@@ -166,6 +169,8 @@ class ExecuTorch:
 
     def substitute_runner(self, build: Build, benchmark: Benchmark, files: Mapping[str, CachedFile]) -> Build:
         """Return the Python runner for a program with operators of language models, which the native one lacks."""
+        from frameworks.executorch.runners import choice  # noqa: PLC0415 - only what is started needs it
+
         if benchmark.commands or benchmark.app is not None:
             return build
         try:
@@ -180,7 +185,7 @@ class ExecuTorch:
         Raises:
             BuildFailed: Another runner is asked for, of which there is only that of the installed release.
         """
-        if (runner := self._settings.of(ExecuTorchOptions).runner) in {"python", choice.LLM}:
+        if (runner := self._settings.of(ExecuTorchOptions).runner) in {"python", LLM}:
             raise BuildFailed(
                 f"--runner {runner}: commits and other releases are built as native runners",
                 hint="leave out --runner; it chooses among those of the installed release",
@@ -193,16 +198,22 @@ class ExecuTorch:
 
     def read_options(self, build: Build) -> Mapping[str, str]:
         """Return the options that the bytes of a runner and of its libraries show."""
+        from frameworks.executorch import build_options  # noqa: PLC0415 - only comparisons need it
+
         return build_options.read_options(build)
 
     def explain_options(self, names: Collection[str]) -> str | None:
         """Return how two runners that differ in these options can be had alike."""
+        from frameworks.executorch import build_options  # noqa: PLC0415 - only comparisons need it
+
         return build_options.explain_options(names)
 
     def identify_operators(
         self, metrics: Sequence[Metric], files: Mapping[str, CachedFile]
     ) -> Sequence[OperatorIdentity]:
         """Return what each operator is in the model, as the export of its program wrote it down."""
+        from frameworks.executorch import identification  # noqa: PLC0415 - only profiles need it
+
         programs = (file.path for file in files.values() if file.report is not None)
         found = (identification.identify_operators(metrics, program) for program in programs)
         return next((identities for identities in found if identities), ())

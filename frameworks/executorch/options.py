@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from harness.config.options import Option
+
+LLM: Final = "llm"
+"""Choice of ExecuTorch's own runner for language models, and the recipe of its builds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ The name of the field is the key in the saved defaults and in `default_args`, `H
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import types
@@ -167,16 +168,30 @@ class OptionTable:
     """
 
     def __init__(self, *owners: type, reserved: Collection[str] = ()) -> None:
-        self.owners = tuple(dict.fromkeys(owners))
-        self.options = tuple(option for owner in self.owners for option in declared_options(owner))
+        self.owners: tuple[type, ...] = ()
+        self.options: tuple[DeclaredOption, ...] = ()
         self._by_key: dict[str, DeclaredOption] = {}
-        by_flag: dict[str, DeclaredOption] = {}
-        for option in self.options:
-            _reject_reserved(option, reserved)
+        self._by_flag: dict[str, DeclaredOption] = {}
+        self._reserved = reserved
+        for owner in dict.fromkeys(owners):
+            self._add(owner)
+
+    def with_options_of(self, owner: type) -> OptionTable:
+        """Return a table with the options of one more class. Errors as of the constructor."""
+        joined = copy.copy(self)
+        joined._by_key, joined._by_flag = dict(self._by_key), dict(self._by_flag)  # noqa: SLF001 - of this class
+        joined._add(owner)  # noqa: SLF001 - of this class
+        return joined
+
+    def _add(self, owner: type) -> None:
+        for option in declared_options(owner):
+            _reject_reserved(option, self._reserved)
             for key in option.keys:
                 _add_option(self._by_key, key, option)
             for flag in (*option.flags, *option.negative_flags):
-                _add_option(by_flag, flag.replace("_", "-"), option)
+                _add_option(self._by_flag, flag.replace("_", "-"), option)
+        self.owners = (*self.owners, owner)
+        self.options = (*self.options, *declared_options(owner))
 
     def find(self, key: str) -> DeclaredOption | None:
         """Return the option of a key as it stands in files, with dashes or underscores; None where there is none."""

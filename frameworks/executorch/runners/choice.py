@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from frameworks.executorch.options import ExecuTorchOptions
+from frameworks.executorch.options import LLM, ExecuTorchOptions
 from frameworks.executorch.python.program_file import names_operators
 from frameworks.executorch.runners.cross import cross_build
 from frameworks.executorch.runners.native import LAYOUTS, native_build
@@ -21,8 +21,6 @@ from harness.files.programs import prebuilt
 PYTHON_SOURCES: Final = Path(__file__).parents[1] / "python"
 ENGINE: Final = "frameworks.executorch.python.engine:ENGINE"
 LLM_SOURCES: Final = Path(__file__).parents[1] / "llm_runner"
-LLM: Final = "llm"
-"""Recipe of ExecuTorch's own LLM runner, and the choice of it."""
 _APP_BUILD: Final = Path(__file__).parents[1] / "apple" / "build.sh"
 
 

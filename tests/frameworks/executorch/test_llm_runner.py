@@ -9,7 +9,8 @@ import pytest
 
 import specifications
 from frameworks.executorch.llm_runner import command_line
-from frameworks.executorch.runners.choice import LLM, LLM_SOURCES, llm_build
+from frameworks.executorch.options import LLM
+from frameworks.executorch.runners.choice import LLM_SOURCES, llm_build
 from frameworks.exporting.child import ExportTask
 from frameworks.observations.observer import parse_lines
 from harness import shell
