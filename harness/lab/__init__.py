@@ -8,6 +8,8 @@ certificates    an authority of our own, and the certificates of hosts
 processes       what the processes of a host are told when they start
 tasks           functions that run in the process of a device
 host_files      files by their content, as a host keeps them
+sending         files on their way to hosts: from the client to one, and from there to the others
+answers         why a call in a process brought no answer
 progress        what a job says while it runs
 scheduler       `harness lab serve`
 hosts           `harness lab join`: a process for each device of a host

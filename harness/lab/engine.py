@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
@@ -13,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import DeviceLost, EnvironmentProblem
-from harness.lab import host_files, scheduler, tasks
+from harness.lab import scheduler, tasks
+from harness.lab.answers import ProcessEnded, Unanswered
 from harness.lab.configuration import configure, require_packages, scheduler_address
 from harness.lab.jobs import Job, JobReport, LabFile, Place
 from harness.lab.pool import PersonalAction
 from harness.lab.progress import TOPIC
+from harness.lab.sending import FileSender
 
 if TYPE_CHECKING:
     from distributed import Client, Future, Security
@@ -61,10 +62,6 @@ class LabSilent(EnvironmentProblem):
     """A lab does not answer, or not to this client."""
 
 
-class _Unanswered(EnvironmentProblem):
-    """A call in a process that brought no answer, and why."""
-
-
 class Engine:
     """Client of a lab. Made by `connect`.
 
@@ -76,6 +73,7 @@ class Engine:
     def __init__(self, client: Client, address: str) -> None:
         self._client = client
         self._address = address
+        self._files = FileSender(self.ask, self.ask_all)
 
     def places(self) -> Sequence[Place]:
         """Return the devices whose processes answer, by name.
@@ -83,9 +81,7 @@ class Engine:
         Raises:
             LabLost: The scheduler went away.
         """
-        with self._reaching_scheduler():
-            answers = self._client.run(tasks.describe_place, on_error="ignore")
-        texts = (answer for answer in answers.values() if isinstance(answer, str))
+        texts = (answer for answer in self.ask_all(tasks.describe_place).values() if isinstance(answer, str))
         return sorted(map(Place.model_validate_json, texts), key=lambda place: (place.device_class, place.device.name))
 
     def count_devices(self) -> Mapping[str, int]:
@@ -116,34 +112,12 @@ class Engine:
             return [tuple(task) for task in self._client.run_on_scheduler(scheduler.list_tasks)]
 
     def send_files(self, files: Mapping[Path, LabFile], places: Collection[Place]) -> Sequence[str]:
-        """Send files to each host that lacks them, once: devices that share a cache share its files.
-
-        Args:
-            files: Files of this machine.
-            places: Devices that need them.
-
-        Returns:
-            What went wrong, in sentences: a host that cannot keep a file leaves the jobs to others.
-
-        Raises:
-            EnvironmentProblem: A file cannot be read.
-        """
-        problems = []
-        for place in places if files else ():
-            try:
-                self.send_files_to(place.address, files)
-            except _Unanswered as error:
-                problems.append(f"{place.device.name} does not get the files: {error.message}")
-        return problems
+        """Let each host have the files that it lacks (`FileSender`)."""
+        return self._files.send(files, places) if files else ()
 
     def send_files_to(self, address: str, files: Mapping[Path, LabFile]) -> None:
-        """Send the files to a process whose host lacks them."""
-        by_digest = {file.sha256: path for path, file in files.items()}
-        for digest in self._call(address, host_files.missing_files, tuple(by_digest)):
-            path = by_digest[digest]
-            transfer, size = uuid.uuid4().hex, files[path].size_bytes
-            for offset, part in _read_parts(path, size):
-                self._call(address, host_files.store_part, digest, transfer, offset, part, size)
+        """Let the host of one process have the files that it lacks. Raises as `ask`."""
+        self._files.send_to(address, files)
 
     def find_processes(self, resource: str) -> Sequence[str]:
         """Return the addresses of the processes that have a resource.
@@ -158,9 +132,28 @@ class Engine:
         """Call a function in a process, whatever it is doing.
 
         Raises:
-            EnvironmentProblem: It brought no answer.
+            ProcessEnded: The process has ended.
+            Unanswered: It failed.
         """
-        return self._call(address, function, *arguments)
+        try:
+            answers = self._client.run(function, *arguments, workers=[address], on_error="return")
+        except (OSError, ValueError) as error:  # the scheduler knows no such process
+            raise Unanswered(str(error)) from error
+        if address not in answers:
+            raise ProcessEnded("its process has ended")
+        answer = answers[address]
+        if isinstance(answer, Exception):
+            raise Unanswered(str(answer)) from answer
+        return answer
+
+    def ask_all(self, function: Callable[..., Any], *arguments: object) -> Mapping[str, Any]:
+        """Call a function in every process, and return the answers by address; none of those that failed.
+
+        Raises:
+            LabLost: The scheduler went away.
+        """
+        with self._reaching_scheduler():
+            return dict(self._client.run(function, *arguments, on_error="ignore"))
 
     def submit_build(self, order: str, key: str, resource: str) -> Future:
         """Submit an order to a process that builds. Whoever submits the same key meanwhile gets the same answer."""
@@ -260,8 +253,8 @@ class Engine:
             EnvironmentProblem: The host cannot be asked.
         """
         try:
-            self._call(place.address, tasks.leave_to_host, action.model_dump_json())
-        except _Unanswered as error:
+            self.ask(place.address, tasks.leave_to_host, action.model_dump_json())
+        except Unanswered as error:
             raise EnvironmentProblem(
                 f"{place.device.name}: {error}", hint="`harness lab status` shows who is there"
             ) from error
@@ -286,8 +279,8 @@ class Engine:
     def _has_begun(self, address: str, jobs: Collection[str]) -> bool:
         """Return whether a process has begun one of the jobs; one that has ended meanwhile has not."""
         try:
-            return any(identity in jobs for identity in self._call(address, tasks.begun_jobs))
-        except _Unanswered:
+            return any(identity in jobs for identity in self.ask(address, tasks.begun_jobs))
+        except Unanswered:
             return False
 
     @contextlib.contextmanager
@@ -326,32 +319,6 @@ class Engine:
             f"the connection to the lab at {self._address} was lost",
             hint="what was reported is kept; start the command again when the lab is there",
         )
-
-    def _call(self, address: str, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - of any kind
-        """Call a function in the process of a device, also while it measures.
-
-        Raises:
-            _Unanswered: It failed, or the process has ended.
-        """
-        try:
-            answer = self._client.run(function, *arguments, workers=[address], on_error="return").get(address)
-        except (OSError, ValueError) as error:  # the scheduler knows no such process
-            raise _Unanswered(str(error)) from error
-        if answer is None:
-            raise _Unanswered("its process has ended")
-        if isinstance(answer, Exception):
-            raise _Unanswered(str(answer)) from answer
-        return answer
-
-
-def _read_parts(path: Path, size_bytes: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the parts of a file, and where each begins; an empty file has one."""
-    try:
-        with path.open("rb") as file:
-            for offset in range(0, max(size_bytes, 1), host_files.PART_BYTES):
-                yield offset, file.read(host_files.PART_BYTES)
-    except OSError as error:
-        raise EnvironmentProblem(f"{path} cannot be read: {error.strerror or error}", hint="see its place") from error
 
 
 @contextlib.contextmanager

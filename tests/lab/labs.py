@@ -90,6 +90,18 @@ def open_lab(folder: Path, *flags: str) -> Iterator[Lab]:
         scheduler.stop()
 
 
+@contextlib.contextmanager
+def builder(lab: Lab, name: str) -> Iterator[Process]:
+    """Let this machine build for others, and measure nothing."""
+    words = ("lab", "join", lab.address, "--builds", "host", "--devices", "none-of-them")
+    process = start(lab.folder, name, *words, "--cache-dir", str(lab.folder / name))
+    try:
+        process.wait_for("builds for host")
+        yield process
+    finally:
+        process.stop()
+
+
 def start(folder: Path, name: str, *words: str) -> Process:
     """Start the command line with its output in a file.
 

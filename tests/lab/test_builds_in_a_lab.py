@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import subprocess
-from collections.abc import Iterator
 
 import pytest
 
 from harness.core.errors import ExitCode
 from tests.cli.project import Project, generic, one_test
 from tests.cli.scripts import History, git_of_scripts
-from tests.lab.labs import BEGINNING_S, Lab, Process, client_of, measuring_children, open_lab, start
+from tests.lab.labs import BEGINNING_S, builder, client_of, measuring_children, open_lab
 from tests.processes import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("lab")]
 pytest.importorskip("distributed")
-
-
-@contextlib.contextmanager
-def builder(lab: Lab, name: str) -> Iterator[Process]:
-    """Let this machine build for others, and measure nothing."""
-    words = ("lab", "join", lab.address, "--builds", "host", "--devices", "none-of-them")
-    process = start(lab.folder, name, *words, "--cache-dir", str(lab.folder / name))
-    try:
-        process.wait_for("builds for host")
-        yield process
-    finally:
-        process.stop()
 
 
 @pytest.fixture

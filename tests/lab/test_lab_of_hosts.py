@@ -18,6 +18,7 @@ import requests
 from harness.core.errors import UsageError
 from harness.core.reproduction import Reproduction
 from harness.lab.configuration import scheduler_address
+from harness.lab.host_files import PART_BYTES
 from tests.cli.project import Project, generic, observe, one_test
 from tests.lab.labs import BEGINNING_S, Lab, client_of, measuring_children, open_lab, start
 from tests.processes import wait_until
@@ -52,15 +53,18 @@ def test_a_benchmark_is_measured_there_and_reported_here(lab: Lab, project: Proj
 
 
 def test_files_of_the_client_are_sent_once(lab: Lab, project: Project) -> None:
-    project.write("model.bin", "a model of the client\n")
+    """A file of several parts, which is as large as a small model."""
+    content = b"a model of the client\n".ljust(2 * PART_BYTES + 1)
+    (project.folder / "model.bin").write_bytes(content)
     files = {"model": {"filename": "model.bin", "location": str(project.folder / "model.bin")}}
     commands = ("grep client {files.model}", observe(5, 6))
     spec = project.write("spec.json", generic(one_test("a", *commands), files=files))
     for _ in range(2):
         done = project.harness(spec, "--lab", lab.address)
         assert done.code == 0, done.stdout
+        assert "!" not in done.stderr
     kept = list((lab.folder / "green" / "lab" / "files").glob("*/content"))
-    assert [file.read_text() for file in kept] == ["a model of the client\n"]
+    assert [file.read_bytes() for file in kept] == [content]
 
 
 def test_a_failure_there_is_a_failure_here(lab: Lab, project: Project) -> None:
