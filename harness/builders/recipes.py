@@ -281,7 +281,7 @@ def run_recipe(
     for sign, remedy in _OF_THE_MACHINE.items():
         if any(sign in line for line in (cause, *last)):
             raise EnvironmentProblem(message, hint=f"{remedy}; {where}")
-    raise BuildFailed(message, hint=where)
+    raise BuildFailed(message, hint=where, log=workdir.log)
 
 
 def _environment(recipe: Recipe, abi: str, jobs: int) -> dict[str, str]:

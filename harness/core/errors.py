@@ -118,7 +118,17 @@ class EnvironmentProblem(HarnessError):
 
 
 class BuildFailed(EnvironmentProblem):
-    """No runner could be made or found."""
+    """No runner could be made or found.
+
+    Args:
+        message: What cannot be built, and why.
+        hint: Advice about what to do next.
+        log: File on this machine with the output of the build; None where there is none.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None, log: Path | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.log = log
 
 
 class DeliveryFailed(EnvironmentProblem):

@@ -228,7 +228,7 @@ class MeasuringJobs:
 def report_no_build(
     benchmark: Benchmark, target: Target, error: BuildFailed, settings: Settings, uid: str = ""
 ) -> Report:
-    """Return the report of a benchmark whose runner cannot be built, with what is known of the log of the build.
+    """Return the report of a benchmark whose runner cannot be built, with the log of the build.
 
     Args:
         benchmark: The benchmark.
@@ -240,9 +240,17 @@ def report_no_build(
     reason, _, rest = error.message.partition("\n")
     failure = Failure(Outcome.FAILED, reason, error.hint, is_environment_problem=True)
     report = report_failure(benchmark, device_of(target), failure, settings)
-    if rest:
-        report = report.model_copy(update={"logs": (RawLog(name="build.log", text=error.message),)})
+    if rest or error.log is not None:
+        report = report.model_copy(update={"logs": (RawLog(name="build.log", text=_read_log(error)),)})
     return with_uid(report, uid) if uid else report
+
+
+def _read_log(error: BuildFailed) -> str:
+    """Return the log of a build, or its last lines where it cannot be read."""
+    if error.log is not None:
+        with contextlib.suppress(OSError):
+            return error.log.read_text(encoding="utf-8", errors="replace")
+    return error.message
 
 
 def with_uid(report: Report, uid: str) -> Report:

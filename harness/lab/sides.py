@@ -286,7 +286,7 @@ class SentBuilds:
             return build_for(device, framework, runner, self._settings, self._display)
         except BuildFailed as error:
             prefix = "" if runner.commit.short in error.message else f"{runner.commit.short}: "
-            raise BuildFailed(f"{prefix}{error.message}", hint=error.hint) from error
+            raise BuildFailed(f"{prefix}{error.message}", hint=error.hint, log=error.log) from error
 
     def _send(self, runner: CommitRunner, build: Build) -> SentRunner:
         folder = build.programs[RUNNER].parent
@@ -330,7 +330,7 @@ class BuiltSides:
         try:
             control = self._builds.provide(first, framework, target)
         except BuildFailed as error:
-            raise ControlFailed(error.message, hint=error.hint) from error
+            raise ControlFailed(error.message, hint=error.hint, log=error.log) from error
         treatment = self._builds.provide(second, framework, target, toolchain=control.toolchain)
         if control.compiled_with != treatment.compiled_with:  # hosts that build came or went in between
             control, treatment = (self._builds.provide_here(each, framework, target) for each in self._runners)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +68,9 @@ def test_a_host_builds_each_commit_once_for_all_clients(project: Project, clone:
         assert count_builds(project) == 3, "a failed build is told, and not tried again"
         reasons = [each["reason"] for each in broken.read() if each["outcome"] == "failed"]
         assert "cannot be built" in reasons[0]
+        (log,) = re.findall(r"the whole log, from \S+, is (\S+)", " ".join(broken.stdout.split()))
+        (stored,) = (project.folder / "results").rglob("build.log.txt")
+        assert Path(log).read_bytes() == stored.read_bytes() != b""
     assert not (project.cache / "builds" / "builds").exists(), "this machine built nothing"
     assert len(list((lab.folder / "green" / "lab" / "builds").iterdir())) == 2
 

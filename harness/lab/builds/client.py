@@ -33,7 +33,7 @@ from harness.lab.builds.orders import (
 from harness.lab.configuration import load_security
 from harness.lab.engine import Engine, connect
 from harness.lab.host_files import fetch_file, prune_files, read_part
-from harness.lab.jobs import LabFile, describe_file, own_versions
+from harness.lab.jobs import FILES, LabFile, describe_file, own_versions
 
 _NAMESPACE: Final = uuid.UUID("6d1b3c0a-8b1e-5f0d-9a53-0d8e2f1f7c62")
 _POLL_S: Final = 2.0
@@ -128,7 +128,8 @@ class LabBuilds:
             self._display.warn(f"! {title}: {reason}: this machine builds it")
             return None
         if answer.failure:
-            raise BuildFailed(answer.failure, hint=answer.hint)
+            log = answer.log.below(self._settings.cache_dir / FILES) if answer.log is not None else None
+            raise BuildFailed(answer.failure, hint=answer.hint, log=log)
         described = answer.build and answer.build.model_copy(
             update={"source": commit.source, "commit_time": commit.time, **wanted.runner.description}
         )
@@ -164,7 +165,7 @@ class LabBuilds:
             if answer.problem:
                 raise EnvironmentProblem(f"{answer.host} cannot build it: {answer.problem}", hint=answer.hint)
             if answer.failure:
-                return answer
+                return self._fetch_log(engine, answer)
             if answer.build is not None and self._fetch(engine, answer):
                 took = f"built it in {answer.seconds:.0f} s" if answer.seconds else "had built it"
                 self._display.say(f"{title}: {answer.host} {took}")
@@ -216,6 +217,19 @@ class LabBuilds:
                 return False
         prune_files(self._settings.cache_dir)
         return True
+
+    def _fetch_log(self, engine: Engine, answer: BuildAnswer) -> BuildAnswer:
+        """Return the answer of a build that failed, with its log on this machine where that can be had."""
+        if answer.log is None:
+            return answer
+        try:
+            fetch_file(
+                answer.log, self._settings.cache_dir, partial(engine.ask, answer.address, read_part, answer.log.sha256)
+            )
+        except (EnvironmentProblem, OSError):
+            return answer.model_copy(update={"log": None})
+        place = answer.log.below(self._settings.cache_dir / FILES)
+        return answer.model_copy(update={"hint": f"the whole log, from {answer.host}, is {place}"})
 
 
 def _pack(order: BuildOrder, wanted: WantedBuild, scratch: Path) -> BuildOrder:

@@ -71,6 +71,7 @@ class BuildAnswer(Value):
         variables: Placeholders that it defines.
         missing: Digests of files that the host does not have.
         failure: Why the commit cannot be built.
+        log: Log of that build, as the host keeps it; None where there is none.
         problem: Why this host cannot build it, which says nothing of the commit.
         hint: What to do.
         host: Name of the host.
@@ -85,6 +86,7 @@ class BuildAnswer(Value):
     variables: dict[str, str] = {}
     missing: tuple[str, ...] = ()
     failure: str = ""
+    log: LabFile | None = None
     problem: str = ""
     hint: str | None = None
     host: str = ""

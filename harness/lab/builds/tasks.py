@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import tarfile
 import time
@@ -30,7 +31,7 @@ from harness.flows.measure.runners import with_options
 from harness.lab.builds.orders import BuildAnswer, BuildOrder, unpack
 from harness.lab.builds.progress import SilentProgress
 from harness.lab.host_files import keep_file, missing_files
-from harness.lab.jobs import FILES, own_versions
+from harness.lab.jobs import FILES, LabFile, own_versions
 from harness.lab.processes import served_builds
 from harness.lab.sharing import use_host
 
@@ -119,7 +120,8 @@ def _run_build(text: str, worker: Worker | None) -> str:
     try:
         answer = _build(order)
     except BuildFailed as error:
-        return BuildAnswer(failure=error.message, hint=f"on {here['host']}: {error.hint}", **here).model_dump_json()
+        answer = BuildAnswer(failure=error.message, hint=f"on {here['host']}: {error.hint}", **here)
+        return answer.model_copy(update={"log": _keep_log(error.log)}).model_dump_json()
     except (HarnessError, OSError, tarfile.TarError) as error:
         message, hint = (error.message, error.hint) if isinstance(error, HarnessError) else (str(error), None)
         return BuildAnswer(problem=message, hint=hint, **here).model_dump_json()
@@ -175,6 +177,13 @@ def _find_recipe(order: BuildOrder, framework: Framework, folder: Path) -> Recip
             hint="install the same versions everywhere",
         )
     return recipe
+
+
+def _keep_log(log: Path | None) -> LabFile | None:
+    """Keep the log of a build by its content; None where that cannot be."""
+    with contextlib.suppress(OSError, EnvironmentProblem):
+        return keep_file(log, served_builds().cache_dir) if log is not None else None
+    return None
 
 
 def _keep(build: Build, cache_dir: Path) -> BuildAnswer:
