@@ -91,12 +91,12 @@ def open_lab(folder: Path, *flags: str) -> Iterator[Lab]:
 
 
 @contextlib.contextmanager
-def builder(lab: Lab, name: str) -> Iterator[Process]:
+def builder(lab: Lab, name: str, platform: str = "host") -> Iterator[Process]:
     """Let this machine build for others, and measure nothing."""
-    words = ("lab", "join", lab.address, "--builds", "host", "--devices", "none-of-them")
+    words = ("lab", "join", lab.address, "--builds", platform, "--devices", "none-of-them")
     process = start(lab.folder, name, *words, "--cache-dir", str(lab.folder / name))
     try:
-        process.wait_for("builds for host")
+        process.wait_for(f"builds for {platform}")
         yield process
     finally:
         process.stop()
