@@ -6,7 +6,7 @@ import logging
 import os
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.files.installation import install_command
@@ -20,6 +20,9 @@ OWN: Final = "this.pem"
 LOCAL: Final = "127.0.0.1"
 PORT: Final = 8786
 """Port of the scheduler unless another is named."""
+
+_LOGGED: Final = "DASK_LOGGING__DISTRIBUTED"
+"""Environment variable: what the library logs at least."""
 
 DASK_CONFIG: Final = {
     "distributed.scheduler.worker-ttl": "30s",
@@ -58,13 +61,16 @@ def require_packages() -> None:
         )
 
 
-def configure(logged: Literal["warning", "critical"] = "warning") -> None:
-    """Apply the settings to this process and those that it starts. The packages are installed (`require_packages`).
+def configure(*, as_host: bool = False) -> None:
+    """Apply the settings to this process. The packages are installed (`require_packages`).
 
     Args:
-        logged: What the library writes at least. A host says in words of its own that it lost its lab.
+        as_host: Whether it is a host, which says in words of its own that it lost its lab: the library logs nothing
+            there, and in the processes that it starts.
     """
-    level = os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", logged)  # of the processes of devices too
+    level = os.environ.get(_LOGGED, "critical" if as_host else "warning")
+    if as_host:
+        os.environ[_LOGGED] = level
     import dask  # noqa: PLC0415 - an extra
     import distributed  # noqa: F401, PLC0415 - an extra, which configures logging when it is imported
 

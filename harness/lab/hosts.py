@@ -120,7 +120,7 @@ class Host:
             EnvironmentProblem: There is no device, and nothing to build for.
         """
         require_packages()
-        configure(logged="critical")
+        configure(as_host=True)
         resources = build_resources(self.builds, self.settings)
         if not self._find_devices() and not resources:
             raise EnvironmentProblem(

@@ -64,4 +64,6 @@ def test_a_phone_that_is_unplugged_takes_no_jobs_of_others(project: Project, mon
 
 
 def _results(project: Project) -> list[Path]:
-    return list((project.folder / "results").rglob("result.json"))
+    """Return the results that are stored whole, and not those that are being written."""
+    folders = (path for path in (project.folder / "results").glob("[!.]*") if path.is_dir())
+    return [file for folder in folders for file in folder.rglob("result.json")]
