@@ -60,7 +60,7 @@ def _run(address: str, security: object, file: Path) -> int:
 
 def main() -> None:
     action, host, port, keys, *rest = sys.argv[1:]
-    configure(logged="critical")
+    configure(as_host=True)
     security, address = load_security(Path(keys)), f"tls://{host}:{port}"
     if action == "serve":
         asyncio.run(_serve(host, int(port), security))
