@@ -16,6 +16,7 @@ from harness import shell
 from harness.core.command import Command
 from harness.core.errors import BuildFailed
 from harness.testing.phones import start_phones, unavailable_reason
+from tests.builders.arm64_program import CMAKELISTS, source_of
 from tests.cli.project import Project, generic, one_test
 from tests.e2e.desk import OWN, Desk, codes, forget_locks, sh
 
@@ -157,19 +158,6 @@ def test_releases_generate_the_same_tokens_on_a_phone(arm64_desk: Desk, decoders
         assert len(result["comparison"]["pairs"]) == 1
 
 
-PROGRAM = r"""
-#include <stdio.h>
-#define LINE "PyTorchObserver {\"type\": \"NET\", \"metric\": \"latency\", \"unit\": \"us\", \"value\": \"%d\"}\n"
-int main(void) {
-  for (int i = 0; i < 12; ++i)
-    printf(LINE, MICROSECONDS);
-#if !defined(__aarch64__)
-  return 1;
-#endif
-}
-"""
-
-
 def test_commits_of_a_program_are_cross_compiled_for_the_phone(arm64_desk: Desk, tmp_path: Path) -> None:
     repository = tmp_path / "program"
     repository.mkdir()
@@ -182,11 +170,10 @@ def test_commits_of_a_program_are_cross_compiled_for_the_phone(arm64_desk: Desk,
         return done.stdout.strip()
 
     git("init", "-q", "-b", "main")
-    lines = ("cmake_minimum_required(VERSION 3.19)", "project(thing LANGUAGES C)", "add_executable(runner thing.c)")
-    (repository / "CMakeLists.txt").write_text("\n".join(lines))
+    (repository / "CMakeLists.txt").write_text(CMAKELISTS)
     commits = []
     for us in (100, 200):
-        (repository / "thing.c").write_text(f"#define MICROSECONDS {us}\n{PROGRAM}")
+        (repository / "thing.c").write_text(source_of(us))
         git("add", "-A")
         git("commit", "-q", "-m", f"{us} us")
         commits.append(git("rev-parse", "HEAD"))

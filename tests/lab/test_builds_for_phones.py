@@ -7,6 +7,7 @@ import pytest
 from frameworks.executorch.runners.toolchain import find_cross_compiler
 from harness.core.errors import BuildFailed
 from harness.testing.phones import start_phones, unavailable_reason
+from tests.builders.arm64_program import CMAKELISTS, source_of
 from tests.builders.sources.repositories import GitRepository, missing
 from tests.cli.project import Project, generic, one_test
 from tests.lab.labs import builder, open_lab
@@ -14,22 +15,6 @@ from tests.lab.phones import phone_host
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("lab")]
 pytest.importorskip("distributed")
-
-CMAKELISTS = """cmake_minimum_required(VERSION 3.19)
-project(thing LANGUAGES C)
-add_executable(runner thing.c)
-"""
-PROGRAM = r"""
-#include <stdio.h>
-#define LINE "PyTorchObserver {\"type\": \"NET\", \"metric\": \"latency\", \"unit\": \"us\", \"value\": \"%d\"}\n"
-int main(void) {
-  for (int i = 0; i < 12; ++i)
-    printf(LINE, MICROSECONDS);
-#if !defined(__aarch64__)
-  return 1;
-#endif
-}
-"""
 
 
 def test_phones_measure_what_a_host_of_the_lab_cross_compiled(
@@ -43,10 +28,7 @@ def test_phones_measure_what_a_host_of_the_lab_cross_compiled(
     if reason is not None:
         missing(reason)
     git = GitRepository(project.folder / "program")
-    commits = [
-        git.commit(f"{us} us", {"CMakeLists.txt": CMAKELISTS, "thing.c": f"#define MICROSECONDS {us}\n{PROGRAM}"})
-        for us in (100, 200)
-    ]
+    commits = [git.commit(f"{us} us", {"CMakeLists.txt": CMAKELISTS, "thing.c": source_of(us)}) for us in (100, 200)]
     spec = project.write("spec.json", generic(one_test("a", "{program}")))
     with (
         start_phones(1, abi="arm64-v8a") as phones,
