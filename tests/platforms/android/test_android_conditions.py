@@ -71,13 +71,13 @@ def test_a_phone_that_is_reached_over_the_network_is_kept_awake_and_restored(
     timeout, stay_on = (
         f"/services/settings/{name}" for name in ("system/screen_off_timeout", "global/stay_on_while_plugged_in")
     )
-    before = [stand_in.read(path) for path in (timeout, stay_on)]
+    before = [stand_in.read(path).strip() for path in (timeout, stay_on)]
     stand_in.write("/services/wakefulness", "Asleep")
     with platform.open(platform.devices()[0], RecordedProgress()) as session:
         assert stand_in.read("/services/wakefulness").strip() == "Awake"
         assert int(stand_in.read(timeout)) > 1_000_000
         assert session.device.attributes["screen"] == "on, lest it sleeps"
-    assert [stand_in.read(path) for path in (timeout, stay_on)] == before
+    assert [stand_in.read(path).strip() for path in (timeout, stay_on)] == before
     assert stand_in.read("/services/wakefulness").strip() == "Asleep"
     stand_in.write("/services/wakefulness", "Awake")
 
