@@ -174,6 +174,10 @@ class PythonFramework:
         """Parse the observer lines that describe outputs."""
         return read_descriptions(completed)
 
+    def check_export(self, export: Export) -> None:
+        """Check that definition and recipe exist."""
+        self._parts.exporter.check(export)
+
     def fingerprint(self, export: Export) -> Mapping[str, str]:
         """Return everything beside the request that determines a model file."""
         return self._parts.exporter.fingerprint(export)

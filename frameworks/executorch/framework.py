@@ -218,6 +218,12 @@ class ExecuTorch:
         found = (identification.identify_operators(metrics, program) for program in programs)
         return next((identities for identities in found if identities), ())
 
+    def check_export(self, export: Export) -> None:
+        """Check that definition and recipe exist."""
+        from frameworks.executorch.exporting import exporter  # noqa: PLC0415 - only exports need it
+
+        exporter.EXPORTER.check(export)
+
     def fingerprint(self, export: Export) -> Mapping[str, str]:
         """Return everything beside the request that determines an exported program."""
         from frameworks.executorch.exporting import exporter  # noqa: PLC0415 - only exports need it

@@ -88,6 +88,16 @@ class FileExporter:
                 parts[f"option {name}"] = sha256_of_file(Path(value))
         return parts
 
+    def check(self, export: Export) -> None:
+        """Check that definition and recipe exist, and that those of a user can be read. Takes no digests.
+
+        Raises:
+            ExportFailed: There is no such definition or recipe, or its sources cannot be read.
+        """
+        for entry in self._find_entries(export).values():
+            if not provenance.is_own(entry.module):
+                provenance.sources(entry.module)
+
     def _find_entries(self, export: Export) -> Mapping[str, CatalogueEntry]:
         """Return definition and recipe.
 

@@ -41,7 +41,7 @@ def validate(
         raise UsageError("no specification to check", hint="harness validate FILE...")
     paths = tuple(map(locate_specification, files))
     settings = dataclasses.replace(arguments.resolve_settings(inspect_flags), benchmark_file=paths)
-    from harness.flows.inspect import checks, folders
+    from harness.flows.inspect import checks
     from harness.flows.measure.workload import load_benchmarks
 
     if json:
@@ -52,6 +52,8 @@ def validate(
         print_document(document, display.open_console())
         return ExitCode.USAGE if document.problems else ExitCode.OK
     if any(path.is_dir() for path in paths):
+        from harness.flows.inspect import folders
+
         return folders.validate_folders(paths, settings, display.open_console())
     if each:
         checks.validate_each(settings, display.open_console())

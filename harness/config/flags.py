@@ -51,7 +51,7 @@ def group_of(heading: str) -> Group:
 
 
 @Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class InspectFlags:
     """Flags of commands that measure nothing. None where the command line says nothing.
 
@@ -67,7 +67,7 @@ class InspectFlags:
         return {name: value for name, value in values.items() if value is not None}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RunFlags(InspectFlags):
     """Flags of commands that measure. None where the command line says nothing."""
 
@@ -106,9 +106,11 @@ def _with_options(
         flags.__name__,
         [(option.name, _annotation(option, show=show), None) for option, show in fields],
         bases=(flags,),
-        namespace={"__module__": __name__},
+        namespace={"__module__": __name__, "__doc__": flags.__doc__},  # without one its signature is written as such
         frozen=True,
         kw_only=True,
+        eq=False,  # each method is compiled, with a line for each of a hundred fields
+        repr=False,
     )
 
 
@@ -150,7 +152,7 @@ def _type_of_flag(option: DeclaredOption) -> object:
 
 
 @Parameter(name="*")
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CompareFlags:
     """Flags about the sides of a comparison and about deciding. None where the command line says nothing."""
 
@@ -255,14 +257,16 @@ def run_compare_flags() -> type[CompareFlags]:
         "RunCompareFlags",
         [(name, Annotated[hints[name], change], None) for name, change in changes.items()],
         bases=(CompareFlags,),
-        namespace={"__module__": __name__},
+        namespace={"__module__": __name__, "__doc__": CompareFlags.__doc__},
         frozen=True,
         kw_only=True,
+        eq=False,
+        repr=False,
     )
 
 
 @Parameter(name="*")
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class WatchFlags:
     """Flags about watching a repository. None where the command line says nothing."""
 

@@ -188,8 +188,8 @@ def _validate(owner: type, merged: Mapping[str, object], table: OptionTable, pla
     """
     names = (option.name for option in table.options if option.owner is owner)
     values = {name: merged[name] for name in names if name in merged}
-    try:
-        return TypeAdapter(owner).validate_python(values)
+    try:  # most plug-ins are given nothing, and their defaults need no validator, which takes a millisecond to make
+        return TypeAdapter(owner).validate_python(values) if values else owner()
     except ValidationError as error:
         raise _wrong_value(error, table, places) from error
 

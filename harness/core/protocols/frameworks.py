@@ -127,6 +127,18 @@ class Exporter(Protocol):
 
 
 @runtime_checkable
+class ExportChecking(Protocol):
+    """An exporter that tells what is wrong with a request sooner than its fingerprint does."""
+
+    def check_export(self, export: Export) -> None:
+        """Check that definition and recipe exist. Reads no digests: a checkpoint may have gigabytes.
+
+        Raises:
+            ExportFailed: As of `Exporter.fingerprint`.
+        """
+
+
+@runtime_checkable
 class CalibratedExporting(Protocol):
     """An exporter that calibrates with given examples, instead of random numbers."""
 

@@ -20,7 +20,7 @@ from harness.core.errors import (
 )
 from harness.core.examples import DataRequest
 from harness.core.placeholders import suggest
-from harness.core.protocols import BackendOptionChecking, Exporter, Framework, Generating
+from harness.core.protocols import BackendOptionChecking, ExportChecking, Exporter, Framework, Generating
 from harness.specification.fai_pep import COMMANDS_FRAMEWORK
 
 
@@ -162,6 +162,9 @@ def _find_export_problems(file: ModelFile, framework: Framework) -> Iterator[Pro
         yield make_problem(file.origin, message, "give a `location` instead of an `export`")
         return
     try:
-        framework.fingerprint(file.export)
+        if isinstance(framework, ExportChecking):
+            framework.check_export(file.export)
+        else:
+            framework.fingerprint(file.export)
     except ExportFailed as error:
         yield make_problem(file.origin, error.message, error.hint)

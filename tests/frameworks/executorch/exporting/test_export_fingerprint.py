@@ -148,6 +148,32 @@ def test_the_fingerprint_covers_only_version_and_file_of_an_installed_module() -
     assert set(provenance.user_sources("pydantic.fields")) == {"pydantic.fields"}
 
 
+@pytest.mark.parametrize(
+    "export",
+    [
+        Export(definition="no_such_model", recipe="no_such_recipe"),
+        Export(definition="mlp", recipe="no_such_lowering:lower"),
+        users("broken_models:tiny"),
+    ],
+)
+def test_a_check_says_what_the_fingerprint_would_say(workplace: Path, export: Export) -> None:
+    (workplace / "broken_models.py").write_text("def tiny(:\n")
+    with pytest.raises(ExportFailed) as told:
+        EXPORTER.fingerprint(export)
+    with pytest.raises(ExportFailed) as checked:
+        EXPORTER.check(export)
+
+    assert (checked.value.message, checked.value.hint) == (told.value.message, told.value.hint)
+
+
+def test_a_check_reads_no_checkpoint(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (workplace / "weighed_nets.py").write_text("")
+    (workplace / "weights.pth").write_bytes(b"gigabytes")
+    monkeypatch.setattr("frameworks.exporting.exporter.sha256_of_file", pytest.fail)
+
+    EXPORTER.check(users("weighed_nets:tiny", weights="weights.pth"))
+
+
 @pytest.mark.parametrize("module", ["no_such_nets", "no_such_package.nets", "json.no_such_part", "math", "__main__"])
 def test_a_module_without_source_is_rejected(workplace: Path, module: str) -> None:
     with pytest.raises(ExportFailed, match="no Python module") as failure:
