@@ -2,6 +2,7 @@
 #
 #   docker build -t edge-harness .
 #   docker build -t edge-harness:executorch --build-arg EXTRAS=vision .
+#   docker build -t edge-harness:lab --build-arg EXTRAS=lab,server .
 #   docker run --rm -v "$PWD:/work" edge-harness run -b my.json
 #   docker run --rm --cpuset-cpus 2,3 -v "$PWD:/work" edge-harness compare -b my.json --control-program a --treatment-program b
 #
@@ -19,25 +20,34 @@ COPY platforms platforms
 COPY frameworks frameworks
 COPY reporters reporters
 COPY specifications specifications
-# As in the Makefile: torch and torchvision alone from their index, everything by the versions of the tested set.
+# As in the Makefile: torch and torchvision alone from their index, everything by the versions of the tested set. Extras
+# that run no model need neither, nor the compiler and CMake that make the native runner.
 RUN python -m venv /opt/harness \
- && if [ -n "$EXTRAS" ]; then \
+ && needed="git" \
+ && IFS=, \
+ && for extra in $EXTRAS; do \
+      case "$extra" in \
+        data|lab|monsoon|parquet|postgresql|server|stand-ins) ;; \
+        *) needed="git g++ cmake make" ;; \
+      esac; \
+    done \
+ && unset IFS \
+ && echo "$needed" > /opt/harness/system-packages \
+ && if [ "$needed" != "git" ]; then \
       /opt/harness/bin/pip install --constraint constraints.txt --no-deps --index-url "$TORCH_INDEX" torch torchvision; \
     fi \
  && /opt/harness/bin/pip install --constraint constraints.txt ".${EXTRAS:+[$EXTRAS]}"
 
 FROM python:${PYTHON}-slim
-ARG EXTRAS=""
-# taskset is in util-linux, which the base has; git reads commits; a compiler and CMake make the native runner.
+COPY --from=install /opt/harness /opt/harness
+# taskset is in util-linux, which the base has; git reads commits.
 # hadolint ignore=DL3008
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends git \
- && if [ -n "$EXTRAS" ]; then apt-get install --yes --no-install-recommends g++ cmake make; fi \
+ && xargs apt-get install --yes --no-install-recommends < /opt/harness/system-packages \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --create-home --uid 1000 harness \
  && mkdir /data /work \
  && chown 1000:1000 /data /work
-COPY --from=install /opt/harness /opt/harness
 ENV PATH=/opt/harness/bin:$PATH \
     HARNESS_CACHE_DIR=/data/cache \
     HARNESS_LOCAL_REPORTER=/data/results \

@@ -11,6 +11,7 @@ from tests.docs.pages import ROOT
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 CONFIGURATION = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS = CONFIGURATION["project"]["optional-dependencies"]
 PACKAGES = CONFIGURATION["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
 METADATA = ("pyproject.toml", "constraints.txt", CONFIGURATION["project"]["readme"], "LICENSE")
 
@@ -37,3 +38,20 @@ def test_torch_is_the_one_of_make(name: str) -> None:
 def test_its_python_is_one_that_was_tried() -> None:
     (version,) = re.findall(r"^ARG PYTHON=(\S+)$", DOCKERFILE, re.MULTILINE)
     assert f"Programming Language :: Python :: {version}" in CONFIGURATION["project"]["classifiers"]
+
+
+def _needs_torch(extra: str) -> bool:
+    requirements = EXTRAS[extra]
+    names = {re.split(r"[<>=~\[; ]", requirement)[0] for requirement in requirements}
+    inner = {
+        name
+        for requirement in requirements
+        for found in re.findall(r"^edge-harness\[(.*)\]", requirement)
+        for name in found.split(",")
+    }
+    return "torch" in names or any(_needs_torch(name) for name in inner)
+
+
+def test_torch_and_a_compiler_are_left_out_for_extras_that_run_no_model() -> None:
+    (listed,) = re.findall(r"^ +([\w|-]+)\) ;;", DOCKERFILE, re.MULTILINE)
+    assert set(listed.split("|")) == {extra for extra in EXTRAS if not _needs_torch(extra)}
