@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
+from cyclopts import App, CycloptsError, Parameter, UnknownOptionError, UnusedCliTokensError
 
 import harness
 from harness.commands import examples
@@ -234,11 +234,11 @@ def _describe(error: Exception | KeyboardInterrupt, tokens: Sequence[str]) -> tu
     match error:
         case HarnessError():
             return str(error), error.exit_code
-        case UnknownOptionError():
-            from harness.config.arguments import unknown_option
+        case UnknownOptionError() | UnusedCliTokensError():
+            from harness.config.arguments import needless_words, unknown_option
 
-            unknown = unknown_option(error)
-            return str(unknown), unknown.exit_code
+            mistake = unknown_option(error) if isinstance(error, UnknownOptionError) else needless_words(error)
+            return str(mistake), mistake.exit_code
         case CycloptsError():
             from harness.config.parsing import shorten
 

@@ -25,7 +25,7 @@ from harness.core.errors import UsageError
 from harness.core.terminal_text import clean_for_terminal
 
 if TYPE_CHECKING:
-    from cyclopts import UnknownOptionError
+    from cyclopts import UnknownOptionError, UnusedCliTokensError
 
     from harness.config.settings import Settings
 
@@ -115,6 +115,13 @@ def reject_unsupported_flags(tokens: Sequence[str]) -> None:
         name = token.partition("=")[0]
         if name.startswith("--") and name[2:] in UNSUPPORTED_FLAGS:
             raise UsageError(f"{name}: {UNSUPPORTED_FLAGS[name[2:]]}")
+
+
+def needless_words(error: UnusedCliTokensError) -> UsageError:
+    """Return the error of words behind all that a command takes."""
+    words = ", ".join(f"`{shorten(word)}`" for word in error.unused_tokens or ())
+    command = " ".join(("harness", *(error.command_chain or ())))
+    return UsageError(f"`{command}` takes no {words}", hint=f"`{command} --help` says what it takes")
 
 
 def unknown_option(error: UnknownOptionError) -> UsageError:

@@ -165,6 +165,24 @@ def test_a_lost_latency_is_not_a_success(project: Project, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
+    ("line", "command", "words"),
+    [
+        ("doctor now", "harness doctor", "`now`"),
+        ("devices phone1 phone2", "harness devices", "`phone1`, `phone2`"),
+        ("lab return phone lab:8786 please", "harness lab return", "`please`"),
+    ],
+)
+def test_words_behind_all_that_a_command_takes_are_named(
+    line: str, command: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(line.split())
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert error == f"harness: `{command}` takes no {words}\n  hint: `{command} --help` says what it takes\n"
+
+
+@pytest.mark.parametrize(
     ("flag", "hint"),
     [
         ("--devics", "did you mean --devices?"),
