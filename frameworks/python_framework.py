@@ -89,8 +89,9 @@ class PythonFrameworkParts:
 class PythonFramework:
     """Framework plug-in around an engine.
 
-    Implements `Framework`, `StepParser`, `DuetCapable`, `Exporter`, `CalibratedExporting`, `PackageChecking`,
-    `ReferenceMaking`, `ExampleRunning`, `BackendOptionChecking` and `Diagnosable` of `harness.core.protocols`.
+    Implements `Framework`, `StepParser`, `DuetCapable`, `Exporter`, `ExportChecking`, `CalibratedExporting`,
+    `PackageChecking`, `ReferenceMaking`, `ExampleRunning`, `BackendOptionChecking` and `Diagnosable` of
+    `harness.core.protocols`.
 
     Args:
         parts: What only this framework knows.

@@ -4,7 +4,7 @@ Importing takes longer than many commands. Ctrl-C in that time, and until a comm
 (`harness.shell.handle_signals`), ends the process at once: nothing was measured or changed yet. A `KeyboardInterrupt`
 in the midst of an import would appear as whatever that import makes of it, or as a traceback.
 
-So does freeing every object, one by one, before a process ends. When threads have ended and everything that was
+Freeing every object, one by one, takes long too. When threads have ended and everything that was
 registered for the end has been called, this process ends at once instead: the system frees its memory.
 """
 

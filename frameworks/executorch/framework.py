@@ -41,8 +41,8 @@ if TYPE_CHECKING:  # checking a specification loads no result
 class ExecuTorch:
     """Framework plug-in.
 
-    Implements `Framework`, `StepParser`, `DuetCapable`, `Exporter`, `CalibratedExporting`, `RunnerSources`,
-    `RunnerSubstituting`, `OptionReader`, `LayoutLinking`, `OperatorIdentification`, `PackageChecking`,
+    Implements `Framework`, `StepParser`, `DuetCapable`, `Exporter`, `ExportChecking`, `CalibratedExporting`,
+    `RunnerSources`, `RunnerSubstituting`, `OptionReader`, `LayoutLinking`, `OperatorIdentification`, `PackageChecking`,
     `ReferenceMaking`, `LayerComparing`, `ExampleRunning`, `BackendOptionChecking`, `Generating` and `Diagnosable` of
     `harness.core.protocols`.
     """

@@ -131,7 +131,7 @@ class ExportChecking(Protocol):
     """An exporter that tells what is wrong with a request sooner than its fingerprint does."""
 
     def check_export(self, export: Export) -> None:
-        """Check that definition and recipe exist. Reads no digests: a checkpoint may have gigabytes.
+        """Check that definition and recipe exist. Takes no digests: a checkpoint may have gigabytes.
 
         Raises:
             ExportFailed: As of `Exporter.fingerprint`.

@@ -13,6 +13,7 @@ from harness.core.errors import ExitCode, ExportFailed, UsageError, most_severe
 from harness.core.protocols import Exporter, Progress
 from harness.files.atomic import replacing
 from harness.flows.measure.fetching import describe_file, fetch, files_exit_code
+from harness.flows.measure.named_parts import check_export
 from harness.flows.measure.plan import Failure
 from harness.flows.measure.workload import load_workload
 from harness.models.cache import ModelCache
@@ -51,7 +52,7 @@ def export_model(request: ExportRequest, settings: Settings, progress: Progress)
         definition=request.definition, recipe=request.recipe, seed=request.seed, calibration=request.calibration
     )
     try:
-        exporter.fingerprint(export)
+        check_export(export, exporter)
     except ExportFailed as error:
         raise UsageError(error.message, hint=error.hint) from error
     file = ModelFile(key="files.model", filename=request.output.name, export=export, origin=Origin(file=Path("export")))

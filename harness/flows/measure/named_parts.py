@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness import plugins
 from harness.config.settings import Settings
-from harness.core.benchmark import Benchmark, ModelFile, Origin
+from harness.core.benchmark import Benchmark, Export, ModelFile, Origin
 from harness.core.errors import (
     BenchmarkUnsupported,
     EnvironmentProblem,
@@ -82,6 +82,18 @@ def load_framework(name: str, settings: Settings) -> Framework | HarnessError:
         return UsageError(error.message, hint=f"{instead}; {error.hint}")
     except EnvironmentProblem as error:
         return error
+
+
+def check_export(export: Export, exporter: Exporter) -> None:
+    """Check that definition and recipe exist.
+
+    Raises:
+        ExportFailed: One does not, or cannot be loaded.
+    """
+    if isinstance(exporter, ExportChecking):
+        exporter.check_export(export)
+    else:
+        exporter.fingerprint(export)
 
 
 def make_problem(place: Origin, message: str, hint: str | None) -> Problem:
@@ -162,9 +174,6 @@ def _find_export_problems(file: ModelFile, framework: Framework) -> Iterator[Pro
         yield make_problem(file.origin, message, "give a `location` instead of an `export`")
         return
     try:
-        if isinstance(framework, ExportChecking):
-            framework.check_export(file.export)
-        else:
-            framework.fingerprint(file.export)
+        check_export(file.export, framework)
     except ExportFailed as error:
         yield make_problem(file.origin, error.message, error.hint)
