@@ -6,9 +6,11 @@ Everything here reads files and imports none of them, because it runs before eac
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import importlib
 import importlib.util
+import re
 import sys
 import sysconfig
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +23,7 @@ from harness.files.distributions import find_version
 
 _PACKAGE = "frameworks"
 _OWN_PACKAGES = ("frameworks", "harness")
+_IMPORT = re.compile(rb"^ *(?:from [\w.]+ )?import (?:\([^)]+\)|[\w., ]+)", re.MULTILINE)
 _WITH_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
 
 
@@ -157,10 +160,20 @@ def _parents(name: str) -> Iterator[str]:
 
 def _imports(module: str, file: Path) -> Sequence[str]:
     """List every dotted name that the source may import; some are functions and classes, which have no file."""
+    source = file.read_bytes()
+    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+    if is_own(module):
+        with contextlib.suppress(SyntaxError):  # a line of a text that begins with the word
+            return _parse_imports(_import_statements(source), package)
     try:
-        return _parse_imports(file.read_bytes(), module if file.name == "__init__.py" else module.rpartition(".")[0])
+        return _parse_imports(source, package)
     except SyntaxError as error:
         raise ExportFailed(f"cannot read {file}: {error.msg} (line {error.lineno})") from error
+
+
+def _import_statements(source: bytes) -> bytes:
+    """Return the imports of a source of ours: each has lines of its own, and they are parsed in a tenth of the time."""
+    return b"\n".join(statement.strip() for statement in _IMPORT.findall(source))
 
 
 @functools.lru_cache(maxsize=512)  # the sources are listed anew for every export, and hardly ever change

@@ -15,7 +15,7 @@ from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.lab import scheduler, tasks
 from harness.lab.answers import ProcessEnded, Unanswered
 from harness.lab.configuration import configure, require_packages, scheduler_address
-from harness.lab.jobs import Job, JobReport, LabFile, Place
+from harness.lab.jobs import Job, JobReport, LabFile, Place, tell_hosts_apart
 from harness.lab.pool import PersonalAction
 from harness.lab.progress import TOPIC
 from harness.lab.sending import FileSender
@@ -82,7 +82,8 @@ class Engine:
             LabLost: The scheduler went away.
         """
         texts = (answer for answer in self.ask_all(tasks.describe_place).values() if isinstance(answer, str))
-        return sorted(map(Place.model_validate_json, texts), key=lambda place: (place.device_class, place.device.name))
+        places = tell_hosts_apart(tuple(map(Place.model_validate_json, texts)))
+        return sorted(places, key=lambda place: (place.device_class, place.device.name))
 
     def count_devices(self) -> Mapping[str, int]:
         """Return how many devices may get jobs, by what a job may need of them. Asks the scheduler alone.

@@ -7,9 +7,12 @@ import hashlib
 import re
 import sys
 import uuid
+from collections import Counter
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Final
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, JsonValue
 
@@ -83,7 +86,7 @@ class Place(Value):
     Attributes:
         device: The device.
         device_class: Class of the devices that a job may choose among.
-        host: Name of its host.
+        host: Name of its host; with the address where hosts share a name.
         address: Address of its process.
         versions: Versions of its process.
         health: Why no job reaches it, or that its health is checked; empty while it is in the pool.
@@ -107,6 +110,18 @@ class Place(Value):
     check_reason: str = ""
     doubts: tuple[DeviceDoubt, ...] = ()
     job: RunningJob | None = None
+
+
+def tell_hosts_apart(places: Sequence[Place]) -> Sequence[Place]:
+    """Return devices with the address beside the name of their host, where hosts of several addresses share a name."""
+    addresses = {(place.host, urlsplit(place.address).hostname) for place in places}
+    shared = Counter(host for host, _ in addresses)
+    return [
+        place.model_copy(update={"host": f"{place.host} ({urlsplit(place.address).hostname})"})
+        if shared[place.host] > 1
+        else place
+        for place in places
+    ]
 
 
 class LabFile(Value):

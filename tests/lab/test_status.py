@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from harness.core.device import Device
-from harness.lab.jobs import Place, RunningJob, own_versions
+from harness.lab.jobs import Place, RunningJob, own_versions, tell_hosts_apart
 from harness.lab.status import read_status
 
 ID = "00000000-0000-0000-0000-000000000000"
@@ -46,3 +46,20 @@ def test_a_device_does_one_job_and_the_others_that_it_was_given_wait(
 def test_jobs_of_a_process_that_does_not_answer_are_no_less_there() -> None:
     status = read_status([place("two")], [task("a"), task("b")])
     assert status.waiting == {"b": 1}
+
+
+def test_hosts_of_one_name_are_told_apart_by_their_addresses() -> None:
+    phones = [
+        ("tls://10.0.0.1:1", "pi"),
+        ("tls://10.0.0.1:2", "pi"),
+        ("tls://10.0.0.2:1", "pi"),
+        ("tls://10.0.0.3:1", "mac"),
+    ]
+    places = [place("one").model_copy(update={"address": address, "host": host}) for address, host in phones]
+    hosts = [each.host for each in tell_hosts_apart(places)]
+    assert hosts == ["pi (10.0.0.1)", "pi (10.0.0.1)", "pi (10.0.0.2)", "mac"]
+
+
+def test_devices_of_one_host_need_no_address() -> None:
+    places = [place("one").model_copy(update={"address": f"tcp://[::1]:{port}"}) for port in (1, 2)]
+    assert [each.host for each in tell_hosts_apart(places)] == ["h", "h"]

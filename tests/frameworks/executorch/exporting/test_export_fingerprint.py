@@ -75,6 +75,18 @@ def test_the_fingerprint_covers_modules_that_the_process_imports_lazily() -> Non
     assert not {PACKAGE, "frameworks"} & names.keys()
 
 
+def test_the_imports_of_our_sources_are_those_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(provenance.__file__).parents[1]
+    modules = {
+        ".".join(("frameworks", *file.relative_to(root).with_suffix("").parts)): file for file in root.rglob("*.py")
+    }
+    short = {module: set(provenance._imports(module, file)) for module, file in modules.items()}
+    monkeypatch.setattr(provenance, "is_own", lambda module: False)
+
+    assert short == {module: set(provenance._imports(module, file)) for module, file in modules.items()}
+    assert len(modules) > 100
+
+
 @pytest.mark.parametrize("statement", ["import torch\n", "raise RuntimeError('imported')\n"])
 def test_a_user_module_is_read_and_not_imported(workplace: Path, statement: str) -> None:
     package = workplace / "unimported"
