@@ -65,6 +65,14 @@ def assess_quality(
     return (*throttling, *sample_notes, *device_notes, *note_discarded_for_heat(launches))
 
 
+def find_impossible(metrics: Sequence[Metric]) -> Note | None:
+    """Return why the time or rate that a result is about cannot have been measured, its median being zero or less."""
+    main = main_metric(metrics)
+    if main is None or not main.is_timed or main.median is None or main.median > 0:
+        return None
+    return next(_impossible(main), None)
+
+
 def split_by_launch(metric: Metric) -> tuple[Sequence[float], ...]:
     """Return the samples of each launch that has any, in order."""
     by_launch: dict[int, list[float]] = {launch: [] for launch in metric.launches}

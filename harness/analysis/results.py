@@ -12,7 +12,7 @@ import harness
 from harness.analysis.deadlines import assess_deadline
 from harness.analysis.energy import assess_energy
 from harness.analysis.long_run import analyse_long_run, derive_metrics, note_long_run
-from harness.analysis.quality import assess_quality
+from harness.analysis.quality import assess_quality, find_impossible
 from harness.analysis.summary import collect
 from harness.core.benchmark import ERROR, Benchmark
 from harness.core.build import Build, BuildInfo
@@ -51,8 +51,9 @@ def build_result(
 
     A program that ended well without a single number is a failure: nothing was measured. So is one that printed a
     metric without a readable number, or anything unreadable and no latency: the missing number may be what it was run
-    for. Steps after a program may report in its place, those before it may not. A test of power is about energy: it may
-    print nothing, and has failed without any energy.
+    for. A time or a rate whose median is zero or less was not measured either. Steps after a program may report in its
+    place, those before it may not. A test of power is about energy: it may print nothing, and has failed without any
+    energy.
 
     Args:
         job: The job that was measured.
@@ -86,6 +87,8 @@ def build_result(
                 _explain_silent_launches(silent, measurement.launches),
                 _NO_NUMBER_HINT,
             )
+        elif not is_resumed and (wrong := find_impossible(metrics)) is not None:
+            outcome, reason, hint = Outcome.FAILED, wrong.message, wrong.hint
         elif (lost := _find_loss_note(metrics, notes, known)) is not None:
             outcome, reason, hint = Outcome.FAILED, lost.message, lost.hint
             notes = _without(notes, lost.code)

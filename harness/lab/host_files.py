@@ -1,6 +1,6 @@
 """Files by their content, in the cache of a host: those that clients sent, and those of builds that were made there.
 
-lab/files/<sha256>/content        a file; its time is that of the last use
+lab/files/<sha256>/content        a file; the time of its last access is that of the last use
 lab/files/<sha256>/partial-<id>   one that is arriving
 lab/builds/<sha256>/              the files of a build, put together; the time of the folder is that of the last use
 
@@ -15,14 +15,15 @@ import os
 import re
 import shutil
 import socket
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from harness.core.errors import EnvironmentProblem
-from harness.files.atomic import replacing
 from harness.files.digests import sha256_of_file
+from harness.files.drafts import open_draft
 from harness.lab.jobs import FILES, LabFile, describe_file
 from harness.lab.processes import host_cache_dir
 
@@ -77,7 +78,7 @@ def store_part(sha256: str, transfer: str, offset: int, part: bytes, size_bytes:
         _append(partial, offset, part)
         if offset + len(part) >= size_bytes:
             _verify(partial, sha256)
-            partial.replace(folder / "content")
+            _appear(partial, folder / "content", sha256)
     except (OSError, EnvironmentProblem) as error:
         with contextlib.suppress(OSError):
             partial.unlink()
@@ -116,11 +117,12 @@ def fetch_file(file: LabFile, cache_dir: Path, read: Callable[[int], bytes]) -> 
             _verify(place, file.sha256)
             return
     place.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(place) as draft:
+    with open_draft(place.parent) as draft:
         with draft.open("wb") as written:
             while written.tell() < file.size_bytes and (part := read(written.tell())):
                 written.write(part)
         _verify(draft, file.sha256)
+        _appear(draft, place, file.sha256)
 
 
 def keep_file(path: Path, cache_dir: Path) -> LabFile:
@@ -134,8 +136,9 @@ def keep_file(path: Path, cache_dir: Path) -> LabFile:
     place = file.below(cache_dir / FILES)
     if not _use(place):
         place.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(place) as draft:
+        with open_draft(place.parent) as draft:
             shutil.copyfile(path, draft)
+            _appear(draft, place, file.sha256)
     return file
 
 
@@ -178,20 +181,25 @@ def _list_files(folder: Path) -> Iterator[_Entry]:
     for path in folder.glob("*/*"):
         with contextlib.suppress(OSError):  # it arrived, or another process removes it
             status = path.stat()
-            yield _Entry(status.st_mtime, path, status.st_size, is_whole=path.name == "content")
+            yield _Entry(_last_used(status), path, status.st_size, is_whole=path.name == "content")
 
 
 def _list_builds(folder: Path) -> Iterator[_Entry]:
     for path in folder.glob("*"):
         with contextlib.suppress(OSError):
             size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-            yield _Entry(path.stat().st_mtime, path, size, is_whole=_DIGEST.fullmatch(path.name) is not None)
+            yield _Entry(_last_used(path.stat()), path, size, is_whole=_DIGEST.fullmatch(path.name) is not None)
+
+
+def _last_used(status: os.stat_result) -> float:
+    """Return when a file or folder was used last. To list a folder is not to use it."""
+    return status.st_mtime if stat.S_ISDIR(status.st_mode) else max(status.st_atime, status.st_mtime)
 
 
 def _remove(entry: _Entry) -> bool:
     """Remove what was not used since it was listed, and return whether it is gone."""
     with contextlib.suppress(OSError):
-        if entry.path.stat().st_mtime > entry.last_used:
+        if _last_used(entry.path.stat()) > entry.last_used:
             return False
         if entry.path.is_dir():
             shutil.rmtree(entry.path)
@@ -202,14 +210,28 @@ def _remove(entry: _Entry) -> bool:
 
 
 def _use(path: Path) -> bool:
-    """Note that a file or folder is used now, and return whether it is there."""
+    """Note that a file or folder is used now, and return whether it is there.
+
+    A file keeps its time of modification: somebody may be copying it, to whom another time is a change.
+    """
     try:
-        os.utime(path)
+        now_ns, status = time.time_ns(), path.stat()
+        os.utime(path, ns=(now_ns, now_ns if stat.S_ISDIR(status.st_mode) else status.st_mtime_ns))
     except FileNotFoundError:
         return False
     except OSError:  # of another user, or on a disk that is read only
         return path.exists()
     return True
+
+
+def _appear(draft: Path, place: Path, sha256: str) -> None:
+    """Let a file appear that is whole, unless it has appeared meanwhile: somebody may be copying that one."""
+    try:
+        _verify(place, sha256)
+    except (OSError, EnvironmentProblem):
+        draft.replace(place)
+    else:
+        draft.unlink()
 
 
 def _verify(path: Path, sha256: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,26 @@ def test_what_was_used_least_recently_goes_first_and_nothing_of_today(cache: Pat
     assert sorted(path.name for path in (cache / FILES).iterdir()) == sorted(left)
     assert prune_files(cache, 0, now=now) == (2, 200), "the first was used today"
     assert prune_files(cache, 0, now=now) == (0, 0)
+
+
+def test_what_is_being_copied_stays_as_it_is(cache: Path) -> None:
+    store(TEXT)
+    place = cache / FILES / DIGEST / "content"
+    os.utime(place, (0, 0))
+    before = place.stat()
+    store(TEXT, "two")
+    missing_files((DIGEST,))
+    fetch_file(file_of(), cache, lambda offset: TEXT[offset : offset + 1000])
+    after = place.stat()
+    assert (after.st_ino, after.st_mtime_ns, after.st_size) == (before.st_ino, before.st_mtime_ns, before.st_size)
+    assert after.st_atime > time.time() - 60
+
+
+def test_a_damaged_file_is_replaced(cache: Path) -> None:
+    store(TEXT)
+    (cache / FILES / DIGEST / "content").write_bytes(b"damaged")
+    store(TEXT, "two")
+    assert (cache / FILES / DIGEST / "content").read_bytes() == TEXT
 
 
 def test_use_keeps_files_and_builds(cache: Path) -> None:

@@ -65,12 +65,20 @@ done
 """
 
 
+_SLEEP: Final = """
+import select
+import time
+
+time.sleep = lambda seconds: select.select((), (), (), seconds)
+"""
+
 _READ_CONFLICTS: Final = """
 import os
 import adbutils
 
 for device in adbutils.AdbClient("127.0.0.1", int(os.environ["ANDROID_ADB_SERVER_PORT"])).device_list():
-    print(device.shell("touch /data/local/tmp/rig-conflicts; cat /data/local/tmp/rig-conflicts | tr -d '\\n'"), "read")
+    text = device.shell("touch /data/local/tmp/rig-conflicts && cat /data/local/tmp/rig-conflicts && echo read")
+    print("".join(text.split()))
 """
 
 
@@ -287,7 +295,7 @@ def count_conflicts(rig: Rig) -> int:
         rig.start(f"conflicts-{name}", (sys.executable, "-c", _READ_CONFLICTS), inside=name).wait()
     logs = [(rig.folder / f"conflicts-{name}.log").read_text() for name in rig.names]
     answers = [line for log in logs for line in log.splitlines()]
-    if [line.rpartition(" ")[2] for line in answers].count("read") != rig.hosts * rig.devices:
+    if len(answers) != rig.hosts * rig.devices or not all(re.fullmatch("x*read", line) for line in answers):
         raise RuntimeError(f"not every phone can be read: {answers}")
     return sum(line.count("x") for line in answers)
 
@@ -340,8 +348,7 @@ def run_hour(rig: Rig, minutes: float, every_s: float, seed: int) -> dict[str, A
             serve(rig, secrets)
             wait_for("the lab is at", rig.folder / "scheduler.log")
             if (library := find_faketime()) is not None:
-                shift = {"LD_PRELOAD": library, "FAKETIME": "+3h", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-                rig.variables[rig.names[0]] |= shift
+                rig.variables[rig.names[0]] |= shift_clock(rig.folder / "shifted", library)
             for name in rig.names:
                 join(rig, name, secrets)
             for name in rig.names:
@@ -386,6 +393,22 @@ def find_faketime() -> str | None:
     """Return the library of faketime; None where it is not installed."""
     found = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
     return str(found[0]) if found else None
+
+
+def shift_clock(folder: Path, library: str) -> dict[str, str]:
+    """Return the variables by which processes see another time of day.
+
+    With them the library lets each `clock_nanosleep` fail, which is what `time.sleep` calls (0.9.10); so Python waits
+    otherwise.
+    """
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(_SLEEP)
+    return {
+        "LD_PRELOAD": library,
+        "FAKETIME": "+3h",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH")))),
+    }
 
 
 def main(words: Sequence[str] | None = None) -> None:
