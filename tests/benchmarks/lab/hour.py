@@ -27,7 +27,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -348,7 +348,8 @@ def run_hour(rig: Rig, minutes: float, every_s: float, seed: int) -> dict[str, A
             serve(rig, secrets)
             wait_for("the lab is at", rig.folder / "scheduler.log")
             if (library := find_faketime()) is not None:
-                rig.variables[rig.names[0]] |= shift_clock(rig.folder / "shifted", library)
+                shifted = rig.names[0]
+                rig.variables[shifted] |= shift_clock(rig.folder / "shifted", library, rig.environment(shifted))
             for name in rig.names:
                 join(rig, name, secrets)
             for name in rig.names:
@@ -395,7 +396,7 @@ def find_faketime() -> str | None:
     return str(found[0]) if found else None
 
 
-def shift_clock(folder: Path, library: str) -> dict[str, str]:
+def shift_clock(folder: Path, library: str, environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables by which processes see another time of day.
 
     With them the library lets each `clock_nanosleep` fail, which is what `time.sleep` calls (0.9.10); so Python waits
@@ -407,7 +408,7 @@ def shift_clock(folder: Path, library: str) -> dict[str, str]:
         "LD_PRELOAD": library,
         "FAKETIME": "+3h",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-        "PYTHONPATH": os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH")))),
+        "PYTHONPATH": os.pathsep.join((str(folder), environment["PYTHONPATH"])),
     }
 
 
