@@ -105,7 +105,8 @@ def _is_installed(file: Path) -> bool:
 
 def _locate(module: str) -> Path:
     """Locate the source of a module as the exporting process does, without importing its parent packages."""
-    importlib.invalidate_caches()
+    if not is_own(module):  # those of a running harness do not change
+        importlib.invalidate_caches()
     top, *below = module.split(".")
     spec = None if top == "__main__" else importlib.util.find_spec(top)
     spec = spec or PathFinder.find_spec(top, [str(Path.cwd())])

@@ -188,7 +188,7 @@ class Metric(Value):
     @property
     def is_timed(self) -> bool:
         """True if it is a time or a rate."""
-        return convert(1.0, self.unit, "s") is not None or _RATE_UNIT.search(self.unit) is not None
+        return convert(1.0, self.unit, "s") is not None or re.search(_RATE_UNIT, self.unit) is not None
 
     @property
     def is_of_operator(self) -> bool:
@@ -219,44 +219,42 @@ def main_metric(metrics: Sequence[Metric]) -> Metric | None:
     return next(chain(named, timed, energies, others), None)
 
 
-_RATE_UNIT = re.compile(r"(/|\bper[ _])s(ec(ond)?s?)?$|^(fps|ips|qps|rps|tps|[kmgt]?(flop|op)s)$", re.IGNORECASE)
+_RATE_UNIT: Final = r"(?i)(/|\bper[ _])s(ec(ond)?s?)?$|^(fps|ips|qps|rps|tps|[kmgt]?(flop|op)s)$"
+"""Patterns are compiled when they are used first: most commands measure nothing."""
 
 _TIME_OR_ENERGY: Final = (
     r"[nuµμm]?s(ec(ond)?s?)?|(nano|micro|milli)seconds?|min(ute)?s?|h(our)?s?|[num]?j(oules?)?|m?w(h|atts?)?"
 )
-_METERED_UNIT = re.compile(rf"({_TIME_OR_ENERGY})(/.*| per .*)?", re.IGNORECASE)
-_COST_UNIT = re.compile(
-    rf"({_TIME_OR_ENERGY}|cycles?|[kmg]?i?b|([kmg]i?)?bytes?)(/.*| per .*)?",
-    re.IGNORECASE,
-)
+_METERED_UNIT: Final = rf"(?i)({_TIME_OR_ENERGY})(/.*| per .*)?"
+_COST_UNIT: Final = rf"(?i)({_TIME_OR_ENERGY}|cycles?|[kmg]?i?b|([kmg]i?)?bytes?)(/.*| per .*)?"
 """Units of what a run costs: time, memory, energy; also for each of something, as in `ms/token`."""
 
 
 def is_metered(unit: str) -> bool:
     """Return whether figures of this unit are read off a clock or a meter, which rounds them, and not counted."""
-    return bool(_RATE_UNIT.search(unit.strip()) or _METERED_UNIT.fullmatch(unit.strip()))
+    return bool(re.search(_RATE_UNIT, unit.strip()) or re.fullmatch(_METERED_UNIT, unit.strip()))
 
 
-_TIMED_NAME = re.compile(r"latency|time|duration|delay|throughput|speed|[fiqrt]ps")
+_TIMED_NAME: Final = r"latency|time|duration|delay|throughput|speed|[fiqrt]ps"
 
 
 def is_counted(name: str, unit: str) -> bool:
     """Return whether the figures of a metric are counted; those of a time or rate without a unit are not."""
-    return not is_metered(unit) and (bool(unit.strip()) or _TIMED_NAME.search(name.lower()) is None)
+    return not is_metered(unit) and (bool(unit.strip()) or re.search(_TIMED_NAME, name.lower()) is None)
 
 
-_COST = re.compile(
+_COST: Final = (
     r"latency|time|duration|delay|loss|err(ors?)?|incorrect|wrong|disagreement|mismatch(es)?|miss(es)?|failures?|drop|"
     r"degradation|perplexity|distance|divergence|memory|size|bytes|wer|cer|mae|mse|rmse"
 )
-_GAIN = re.compile(
+_GAIN: Final = (
     r"throughput|bandwidth|speed(up)?|rate|[fiqrt]ps|acc(uracy)?|precision|recall|f1|auc|map|m?iou|bleu|rouge|score|"
     r"psnr|sq?nr|ssim|cosine|similarity|agreement|correct|hits"
 )
-_TOP = re.compile(r"\btop[-_ ]?(\d+|k)(?![a-z0-9])", re.IGNORECASE)
-_PER_SECOND = re.compile(r"(?<![a-z])per[-_ ]sec(ond)?s?(?![a-z])", re.IGNORECASE)
-_WORD = re.compile(r"[A-Za-z0-9]+")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_TOP: Final = r"(?i)\btop[-_ ]?(\d+|k)(?![a-z0-9])"
+_PER_SECOND: Final = r"(?i)(?<![a-z])per[-_ ]sec(ond)?s?(?![a-z])"
+_WORD: Final = r"[A-Za-z0-9]+"
+_HUMP: Final = r"(?<=[a-z0-9])(?=[A-Z])"
 
 
 def direction_of(name: str, unit: str, stated: Mapping[str, Direction] = MappingProxyType({})) -> Direction:
@@ -273,19 +271,23 @@ def direction_of(name: str, unit: str, stated: Mapping[str, Direction] = Mapping
     known = stated.get(name) or stated.get(name.partition(" ")[2])
     if known is not None:
         return known
-    if _RATE_UNIT.search(unit.strip()):
+    if re.search(_RATE_UNIT, unit.strip()):
         return Direction.HIGHER
     words = _words(name)
-    if _COST_UNIT.fullmatch(unit.strip()) or any(map(_COST.fullmatch, words)):
+    if re.fullmatch(_COST_UNIT, unit.strip()) or any(re.fullmatch(_COST, word) for word in words):
         return Direction.LOWER
-    gains = any(map(_GAIN.fullmatch, words)) or _TOP.search(name.replace("_", " ")) or _PER_SECOND.search(name)
+    gains = (
+        any(re.fullmatch(_GAIN, word) for word in words)
+        or re.search(_TOP, name.replace("_", " "))
+        or re.search(_PER_SECOND, name)
+    )
     return Direction.HIGHER if gains else Direction.LOWER
 
 
 def _words(name: str) -> set[str]:
     """Return its words in lower case, also those of `camelCase`; but `mAP` is one and `heatMap` has no `map`."""
-    whole = _WORD.findall(name)
-    humps = {hump.lower() for word in whole for hump in _HUMP.split(word)}
+    whole = re.findall(_WORD, name)
+    humps = {hump.lower() for word in whole for hump in re.split(_HUMP, word)}
     return {word.lower() for word in whole} | (humps - {"map"})
 
 
