@@ -9,8 +9,8 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from frameworks.executorch.exporting.process import NODES
-from frameworks.exporting.child import beside
+from frameworks.executorch.exporting.companions import NODES
+from frameworks.exporting.companions import beside
 from harness.core.metric import Metric
 from harness.core.program_graph import Instruction, OperatorIdentity, ProgramGraph
 

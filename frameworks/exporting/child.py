@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Final, TextIO
+from typing import TextIO
 
 from frameworks.packages import EXTRAS, install_command
 from frameworks.python_runner.machine import die_with_parent
@@ -30,17 +30,6 @@ from harness.core.errors import EnvironmentProblem, ExportFailed
 
 Say = Callable[[str], None]
 """Reports progress."""
-
-REPORT: Final = ".report.json"
-"""Suffix of the report on how the file was made: an `ExportReport`."""
-
-LOG: Final = ".log"
-"""Suffix of everything that the process wrote; only there when it failed."""
-
-
-def beside(program: Path, suffix: str) -> Path:
-    """Return the path of a file beside a model file."""
-    return program.with_name(program.name + suffix)
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from frameworks import packages
 from frameworks.exporting import provenance
 from frameworks.exporting.catalogue import DEFINITIONS, Catalogue, CatalogueEntry, recipes_of
-from frameworks.exporting.child import LOG, REPORT, beside
+from frameworks.exporting.companions import LOG, REPORT, beside
 from harness import shell
 from harness.core.benchmark import Export
 from harness.core.cached_files import ExportReport

@@ -6,7 +6,6 @@ Everything here reads files and imports none of them, because it runs before eac
 from __future__ import annotations
 
 import ast
-import contextlib
 import functools
 import importlib
 import importlib.util
@@ -161,15 +160,25 @@ def _parents(name: str) -> Iterator[str]:
 
 def _imports(module: str, file: Path) -> Sequence[str]:
     """List every dotted name that the source may import; some are functions and classes, which have no file."""
-    source = file.read_bytes()
-    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
     if is_own(module):
-        with contextlib.suppress(SyntaxError):  # a line of a text that begins with the word
-            return _parse_imports(_import_statements(source), package)
+        return _own_imports(module, file)
     try:
-        return _parse_imports(source, package)
+        return _parse_imports(file.read_bytes(), _package_of(module, file))
     except SyntaxError as error:
         raise ExportFailed(f"cannot read {file}: {error.msg} (line {error.lineno})") from error
+
+
+@functools.cache
+def _own_imports(module: str, file: Path) -> Sequence[str]:
+    source, package = file.read_bytes(), _package_of(module, file)
+    try:
+        return _parse_imports(_import_statements(source), package)
+    except SyntaxError:  # a line of a text begins with the word
+        return _parse_imports(source, package)
+
+
+def _package_of(module: str, file: Path) -> str:
+    return module if file.name == "__init__.py" else module.rpartition(".")[0]
 
 
 def _import_statements(source: bytes) -> bytes:

@@ -13,7 +13,8 @@ import torch
 from torch import nn
 
 from frameworks.exporting.capture import Constant
-from frameworks.exporting.child import REPORT, ExportTask, beside
+from frameworks.exporting.child import ExportTask
+from frameworks.exporting.companions import REPORT, beside
 from frameworks.exporting.example_folder import Inputs
 from frameworks.exporting.exporter import FileExporter
 from frameworks.exporting.models import calibration_batches, dtype_name, prepare, weights_md5

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from frameworks.exporting.catalogue import DEFINITIONS
-from frameworks.exporting.child import LOG
+from frameworks.exporting.companions import LOG
 from frameworks.exporting.exporter import FileExporter, child_command, explain_failure, progress_parser
 from frameworks.references.process import ReferenceRequest
 from harness import shell

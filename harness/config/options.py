@@ -80,16 +80,21 @@ class DeclaredOption:
     Attributes:
         name: Name of the field.
         owner: Class that declares it.
-        type: Type of the value.
+        annotation: Type of the value, with the declaration and the bounds beside it.
         default: Default value; None where it depends on the machine.
         option: The rest of the declaration.
     """
 
     name: str
     owner: type
-    type: object
+    annotation: object
     default: object
     option: Option
+
+    @property
+    def type(self) -> object:
+        """Type of the value."""
+        return get_args(self.annotation)[0]
 
     @property
     def heading(self) -> str:
@@ -226,7 +231,7 @@ def declared_options(owner: type) -> tuple[DeclaredOption, ...]:
         raise EnvironmentProblem(f"{_full_name(owner)} declares no options: it is no dataclass")
     hints = get_type_hints(owner, include_extras=True)
     options = tuple(
-        DeclaredOption(field.name, owner, get_args(hints[field.name])[0], _default(field, owner), option)
+        DeclaredOption(field.name, owner, hints[field.name], _default(field, owner), option)
         for field in dataclasses.fields(owner)
         for option in getattr(hints[field.name], "__metadata__", ())
         if isinstance(option, Option)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from frameworks.executorch.exporting.process import GRAPH, NODES
+from frameworks.executorch.exporting.companions import GRAPH, NODES
 from frameworks.executorch.required import EXPORTS
 from frameworks.exporting.exporter import FileExporter
 

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from frameworks.exporting.child import ExportTask, run_export
-
-GRAPH: Final = ".graph.txt"
-"""Suffix of the lowered graph as text, with the inside of each delegate."""
-
-NODES: Final = ".nodes.json"
-"""Suffix of the nodes of that graph, and of the instructions that execute them: a `ProgramGraph`."""
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -13,13 +13,14 @@ from executorch.exir.backend.utils import format_delegated_graph
 from executorch.exir.sym_util import eval_expr, eval_upper_bound
 
 from frameworks.executorch.exporting import recipe_steps
+from frameworks.executorch.exporting.companions import GRAPH, NODES
 from frameworks.executorch.exporting.exporter import EXPORTER
 from frameworks.executorch.exporting.graph import identify_instructions, read_graph
-from frameworks.executorch.exporting.process import GRAPH, NODES
 from frameworks.executorch.exporting.recipes import RECIPES
 from frameworks.executorch.python.program_file import read_sections
 from frameworks.exporting.capture import Constant, find_constants
-from frameworks.exporting.child import ExportTask, beside
+from frameworks.exporting.child import ExportTask
+from frameworks.exporting.companions import beside
 from frameworks.exporting.models import dtype_name
 from frameworks.exporting.writing import make_model, read_batches, write_model
 from harness.core.cached_files import Delegation

@@ -9,10 +9,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from frameworks.executorch.openvino_releases import REMEDY, find_library_problem
+from frameworks.executorch.openvino_releases import REMEDY
 from frameworks.executorch.python.extension import Method, Program, Runtime, load_operators, load_runtime, set_threads
 from frameworks.executorch.python.failures import explain, explain_failures
 from frameworks.executorch.python.language_model import ProgramLanguageModel
+from frameworks.executorch.python.openvino_library import find_library_problem
 from frameworks.executorch.python.program_file import DTYPES, read_signature
 from frameworks.python_runner.engine import LoadRequest, Output, Tensor
 from frameworks.python_runner.failure import ExitStatus, RunnerFailure

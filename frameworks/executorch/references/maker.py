@@ -11,7 +11,7 @@ from frameworks.executorch.exporting.exporter import EXPORTER
 from frameworks.executorch.exporting.recipes import RECIPES
 from frameworks.executorch.references.process import LayerRequest
 from frameworks.exporting.catalogue import DEFINITIONS
-from frameworks.exporting.child import LOG
+from frameworks.exporting.companions import LOG
 from frameworks.exporting.exporter import child_command, explain_failure, progress_parser
 from frameworks.references import maker
 from harness import shell

@@ -10,7 +10,8 @@ import torch
 
 from frameworks.definitions.tiny_llama import tiny_llama
 from frameworks.executorch.python.extension import load_runtime
-from frameworks.exporting.child import REPORT, ExportTask, beside
+from frameworks.exporting.child import ExportTask
+from frameworks.exporting.companions import REPORT, beside
 from frameworks.exporting.models import prepare, weights_md5
 from harness.core.benchmark import Export
 from harness.core.cached_files import ExportReport

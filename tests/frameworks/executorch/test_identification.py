@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.executorch.exporting.process import NODES
+from frameworks.executorch.exporting.companions import NODES
 from frameworks.executorch.identification import PLACES, align, identify_operators
-from frameworks.exporting.child import beside
+from frameworks.exporting.companions import beside
 from harness.core.metric import Metric
 from harness.core.program_graph import DelegateOperator, GraphNode, Instruction, ProgramGraph
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from frameworks.executorch.exporting.companions import GRAPH, NODES
 from frameworks.executorch.exporting.exporter import EXPORTER
-from frameworks.executorch.exporting.process import GRAPH, NODES
 from frameworks.exporting import exporter
-from frameworks.exporting.child import LOG, REPORT, beside
+from frameworks.exporting.companions import LOG, REPORT, beside
 from frameworks.exporting.exporter import progress_parser
 from harness import shell
 from harness.core.benchmark import Export

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from frameworks.executorch.exporting.process import GRAPH
+from frameworks.executorch.exporting.companions import GRAPH
 from frameworks.executorch.exporting.recipes import RECIPES
-from frameworks.exporting.child import REPORT, ExportTask, beside
+from frameworks.exporting.child import ExportTask
+from frameworks.exporting.companions import REPORT, beside
 from frameworks.exporting.models import prepare
 from harness.core.benchmark import Export
 from harness.core.cached_files import ExportReport
