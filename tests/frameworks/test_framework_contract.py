@@ -259,6 +259,20 @@ class Permissive(Exporting):
         return {"version": "1"}
 
 
+class Credulous(Exporting):
+    """Finds nothing wrong with any export."""
+
+    def check_export(self, export: Export) -> None:
+        """Check nothing."""
+
+
+class Refusing(Exporting):
+    """Refuses an export that it can make."""
+
+    def check_export(self, export: Export) -> None:
+        raise ExportFailed("no", hint="none")
+
+
 class Unsteady(Exporting):
     """A fingerprint that depends on the object."""
 
@@ -285,6 +299,8 @@ class Unsteady(Exporting):
         (Unrunnable, contract.running.runner_can_be_started),
         (Unsteady, contract.exporting.fingerprints_of_exports_are_stable),
         (Permissive, contract.exporting.unknown_exports_fail_with_a_hint),
+        (Credulous, contract.exporting.unknown_exports_fail_with_a_hint),
+        (Refusing, contract.exporting.known_exports_are_accepted),
     ],
 )
 def test_a_framework_that_breaks_the_contract_is_detected(
