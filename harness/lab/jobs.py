@@ -96,6 +96,8 @@ class Place(Value):
         check_reason: Why that was bad; empty where it was good.
         doubts: When its results are in doubt, because a check of its health was bad.
         job: What it measures now; None while it waits.
+        clock: Time of day of its host when it answered, Unix seconds; None where it did not say.
+        clock_ahead_s: How far that was ahead of the time of day at the client, in seconds.
     """
 
     device: Device
@@ -110,6 +112,8 @@ class Place(Value):
     check_reason: str = ""
     doubts: tuple[DeviceDoubt, ...] = ()
     job: RunningJob | None = None
+    clock: float | None = None
+    clock_ahead_s: float = 0.0
 
 
 def tell_hosts_apart(places: Sequence[Place]) -> Sequence[Place]:

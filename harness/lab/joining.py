@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Final
 
 from harness.config.settings import Settings
 from harness.core.protocols import Progress
+from harness.lab.clocks import explain_wrong_clocks, find_wrong_clocks
 from harness.lab.engine import Engine
 from harness.lab.jobs import Place
 from harness.lab.targets import LabEmpty, NoSuchClass, NoSuchDevice, Target, choose_targets
@@ -38,7 +40,7 @@ def find_targets(
     while True:
         places = engine.places()
         try:
-            return places, choose_targets(places, settings.device_class, settings.devices)
+            targets = choose_targets(places, settings.device_class, settings.devices)
         except (LabEmpty, NoSuchClass, NoSuchDevice) as error:
             age_s = engine.age_s()
             now = time.monotonic()
@@ -47,5 +49,10 @@ def find_targets(
             if end is None:
                 end = now + _JOINING_S
                 progress.say(f"{error.message}, which began {max(age_s, 0.0):.0f} s ago: waiting for its hosts")
+        else:
+            chosen = tuple(chain.from_iterable(target.places for target in targets))
+            for line in explain_wrong_clocks(find_wrong_clocks(chosen)):
+                progress.warn(f"! {line}")
+            return places, targets
         check()
         pause(_AGAIN_S)

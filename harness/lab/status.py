@@ -11,6 +11,7 @@ from harness.core.errors import ExitCode
 from harness.core.values import Value
 from harness.display.documents import print_document
 from harness.display.tables import draw_rows, plain_text, print_output
+from harness.lab.clocks import explain_wrong_clocks, find_wrong_clocks
 from harness.lab.engine import Engine
 from harness.lab.jobs import Place
 from harness.presentation.documents import Document
@@ -66,10 +67,12 @@ class LabStatus(Document):
     Attributes:
         devices: Its devices, by class and name.
         waiting: Titles of benchmarks whose jobs wait for a device, with the number of such jobs.
+        clocks: How far the clock of a host is ahead, in seconds, by host; those that are right are left out.
     """
 
     devices: tuple[LabDevice, ...]
     waiting: dict[str, int] = {}
+    clocks: dict[str, float] = {}
 
 
 def show_status(engine: Engine, console: Console, *, as_json: bool) -> ExitCode:
@@ -88,6 +91,8 @@ def show_status(engine: Engine, console: Console, *, as_json: bool) -> ExitCode:
     total = sum(status.waiting.values())
     waiting = ", ".join(f"{title} ({count})" for title, count in sorted(status.waiting.items()))
     print_output(plain_text(f"{total} jobs wait for a device: {waiting}" if total else _NO_WAITING), console)
+    for line in explain_wrong_clocks(status.clocks):
+        print_output(plain_text(line), console)
     return ExitCode.OK
 
 
@@ -121,7 +126,7 @@ def read_status(places: Sequence[Place], tasks: Sequence[tuple[str, str, str]]) 
         )
         for place in places
     )
-    return LabStatus(devices=devices, waiting=dict(waiting))
+    return LabStatus(devices=devices, waiting=dict(waiting), clocks=dict(find_wrong_clocks(places)))
 
 
 def _find_begun(place: Place, given: Sequence[str]) -> str:

@@ -79,6 +79,7 @@ def describe_place(dask_worker: Worker | None = None) -> str:
         check_reason=last.reason if last is not None else "",
         doubts=tuple(health.doubts(served.device, served.device_class)),
         job=next(iter(current), None),
+        clock=time.time(),
     ).model_dump_json()
 
 

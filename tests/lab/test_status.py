@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from harness.core.device import Device
+from harness.lab.clocks import explain_wrong_clocks
 from harness.lab.jobs import Place, RunningJob, own_versions, tell_hosts_apart
 from harness.lab.status import read_status
 
@@ -46,6 +47,16 @@ def test_a_device_does_one_job_and_the_others_that_it_was_given_wait(
 def test_jobs_of_a_process_that_does_not_answer_are_no_less_there() -> None:
     status = read_status([place("two")], [task("a"), task("b")])
     assert status.waiting == {"b": 1}
+
+
+@pytest.mark.parametrize(
+    ("ahead_s", "words"), [(10800.4, "3 h ahead"), (-90.0, "2 min behind"), (59.0, ""), (-59.0, "")]
+)
+def test_wrong_clocks_of_hosts_are_told(ahead_s: float, words: str) -> None:
+    status = read_status([place("one").model_copy(update={"clock_ahead_s": ahead_s}), place("two")], [])
+    lines = explain_wrong_clocks(status.clocks)
+    assert len(lines) == bool(words)
+    assert all(f"the clock of h is {words}, " in line for line in lines)
 
 
 def test_hosts_of_one_name_are_told_apart_by_their_addresses() -> None:
