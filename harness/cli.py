@@ -11,7 +11,6 @@ from cyclopts import App, CycloptsError, Parameter, UnknownOptionError, UnusedCl
 
 import harness
 from harness.commands import examples
-from harness.config.named_flags import HELP, parse_named
 from harness.core.errors import ExitCode, HarnessError
 
 app = App(
@@ -125,6 +124,8 @@ _MILDER: Final = frozenset({ExitCode.OK, ExitCode.BENCHMARK_FAILED, ExitCode.UND
 """Exit codes that give way to a problem of the environment."""
 _MEASURING: Final = frozenset({"bisect", "self-check", "watch"})
 """Commands that keep what they have measured, at any time."""
+_HELP: Final = frozenset({"--help", "-h", "--version", "-V"})
+"""Flags that ask about the harness; alone, they ask about no command."""
 
 
 def _add(parent: App, module: str, name: str, description: str, place: int, *, epilogue: str | None = None) -> None:
@@ -198,13 +199,13 @@ def _run_guarded(argv: Sequence[str]) -> int:
 def _run_command(argv: Sequence[str]) -> int:
     tokens = list(argv)
     try:
-        if not HELP.issuperset(tokens):  # alone, they ask about no command
-            from harness.config import arguments
+        if _HELP.issuperset(tokens):
+            return _call(tokens)
+        from harness.config import arguments, named_flags
 
-            tokens = arguments.prepare(tokens, (*_COMMANDS, "completion"), _SUBCOMMANDS)
-        with parse_named(app, tokens):
-            code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
-        return int(code or 0)
+        tokens = arguments.prepare(tokens, (*_COMMANDS, "completion"), _SUBCOMMANDS)
+        with named_flags.parse_named(app, tokens):
+            return _call(tokens)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost frame: nothing is above it
         from harness.config.arguments import warn
 
@@ -213,6 +214,10 @@ def _run_command(argv: Sequence[str]) -> int:
         text, code = _describe(error, tokens)
         warn(text)
         return code
+
+
+def _call(tokens: Sequence[str]) -> int:
+    return int(app(list(tokens), exit_on_error=False, print_error=False, result_action="return_value") or 0)
 
 
 def _describe_kept(interruption: KeyboardInterrupt, tokens: Sequence[str]) -> str:

@@ -18,7 +18,6 @@ from harness import plugins
 from harness.config import built_in
 from harness.config.flags import UNSUPPORTED_FLAGS, CompareFlags, InspectFlags, RunFlags, WatchFlags, reserved_flags
 from harness.config.long_lines import join_lists
-from harness.config.named_flags import HELP
 from harness.config.options import OptionTable
 from harness.config.parsing import parse_files, shorten
 from harness.config.project import read_project
@@ -34,6 +33,8 @@ _OTHER_FLAGS = ("base-commit", "commit")
 """Further names of flags that are no options."""
 _NO_OPTIONS = frozenset({"config_dir", "info", "reset_options"})
 """Flags of a run that are no options."""
+HELP_FLAGS = frozenset({"--help", "-h", "--version", "-V"})
+"""Flags that ask about the harness or a command."""
 _LEADING_SWITCHES = frozenset({"-q", "--quiet", "-v", "--verbose", "--debug"})
 """Switches of every command that may precede its name."""
 _SIMILAR = 0.75
@@ -63,7 +64,7 @@ def insert_default_command(tokens: Sequence[str], commands: Collection[str], gro
     """
     switches = list(itertools.takewhile(_LEADING_SWITCHES.__contains__, tokens))
     rest = list(tokens[len(switches) :])
-    if not tokens or (rest and rest[0] in HELP):
+    if not tokens or (rest and rest[0] in HELP_FLAGS):
         return rest
     if rest and rest[0] in commands:
         words = 2 if rest[0] in groups else 1

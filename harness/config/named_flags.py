@@ -11,15 +11,12 @@ import functools
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, make_dataclass
-from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from cyclopts import App
-
-HELP: Final = frozenset({"--help", "-h", "--version", "-V"})
-"""Flags that ask about the harness or a command."""
 
 
 @contextlib.contextmanager
@@ -35,7 +32,8 @@ def parse_named(app: App, tokens: Sequence[str]) -> Iterator[None]:
     """
     named = {token.partition("=")[0] for token in tokens if token.startswith("-")}
     command = app.parse_commands(tokens)[1][-1]
-    function = None if named & HELP else command.default_command
+    asks_for_help = not named.isdisjoint((*app.help_flags, *app.version_flags))
+    function = None if asks_for_help else command.default_command
     reduced = None if function is None else _reduce(inspect.unwrap(function), named)
     if reduced is None:
         yield

@@ -172,7 +172,7 @@ def test_lost_output_takes_its_place_among_the_exit_codes(
         print("slower" * 10_000)
         return code
 
-    monkeypatch.setattr("harness.cli.app", print_much)
+    monkeypatch.setattr("harness.cli._call", print_much)
     for name, make in STREAMS.items():
         with make() as stream:
             expected = with_lost_output if name == FULL_DISK else code
