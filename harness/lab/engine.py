@@ -62,6 +62,10 @@ class LabSilent(EnvironmentProblem):
     """A lab does not answer, or not to this client."""
 
 
+class AnswerLost(EnvironmentProblem):
+    """A job is done, and its answer cannot be fetched: the process that has it went away meanwhile."""
+
+
 class Engine:
     """Client of a lab. Made by `connect`.
 
@@ -230,6 +234,7 @@ class Engine:
         Raises:
             DeviceLost: Processes ended one after the other while they did it.
             LabLost: The scheduler went away, and forgot it.
+            AnswerLost: The answer does not come.
             EnvironmentProblem: The lab could not do it.
         """
         from distributed import KilledWorker  # noqa: PLC0415 - an extra
@@ -244,6 +249,8 @@ class Engine:
             ) from error
         except (CancelledError, CommClosedError) as error:
             raise self.lost() from error
+        except TimeoutError as error:
+            raise AnswerLost(f"the answer of {task.job.benchmark.title} did not come") from error
         except Exception as error:  # whatever the process of a device raised
             raise EnvironmentProblem(f"the lab could not do it: {type(error).__name__}: {error}") from error
         finally:

@@ -19,7 +19,7 @@ from harness.core.protocols import Display
 from harness.core.result import Outcome, Result
 from harness.flows.measure.plan import Failure
 from harness.lab.configuration import load_security
-from harness.lab.engine import Engine, LabLost, LabTask, connect
+from harness.lab.engine import AnswerLost, Engine, LabLost, LabTask, connect
 from harness.lab.jobs import Job, JobReport, LabFile, Place, describe_file
 from harness.lab.joining import find_targets
 from harness.lab.targets import Target, reject_other_versions
@@ -285,6 +285,10 @@ class Submitter:
         except LabLost:
             raise
         except EnvironmentProblem as error:
+            if isinstance(error, AnswerLost) and task.attempts < _MOST_SENT:
+                self._display.warn(f"! {error.message}: it is done again")
+                self._submit_again(task)
+                return
             outcome = Outcome.DEVICE_LOST if isinstance(error, DeviceLost) else Outcome.FAILED
             self._fail(task, Failure(outcome, error.message, error.hint, is_environment_problem=True))
             return
@@ -303,6 +307,10 @@ class Submitter:
             return
         if answer.missing:
             self._send_files([place for place in self._engine.places() if target.accepts(place)])
+        self._submit_again(task)
+
+    def _submit_again(self, task: LabTask) -> None:
+        target = self._pending[task]
         self._pending[self._engine.submit(task.job, task.resource, attempts=task.attempts + 1)] = target
         del self._pending[task]
 

@@ -15,7 +15,7 @@ from harness.core.device import Device
 from harness.core.device_doubt import DeviceDoubt
 from harness.flows.measure.plan import Failure
 from harness.lab import joining, submitting
-from harness.lab.engine import LabLost, LabTask
+from harness.lab.engine import AnswerLost, LabLost, LabTask
 from harness.lab.jobs import ChosenSettings, Job, JobReport, LabFile, Place, own_versions
 from harness.lab.submitting import JobFiles, Submission, Submitter
 from harness.lab.targets import LabEmpty, Target
@@ -119,6 +119,18 @@ class Jobs:
 
     def fail(self, submission: Submission, failure: Failure) -> Sequence[Submission]:
         raise AssertionError(failure.reason)
+
+
+class Failing(Jobs):
+    """Jobs that may fail."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reasons: list[str] = []
+
+    def fail(self, submission: Submission, failure: Failure) -> Sequence[Submission]:
+        self.reasons.append(failure.reason)
+        return []
 
 
 @pytest.mark.parametrize(
@@ -267,13 +279,6 @@ def test_jobs_of_a_class_that_is_out_of_the_pool_are_given_up(monkeypatch: pytes
         def cancel(self, pending: Collection[LabTask]) -> None:
             pass
 
-    class Failing(Jobs):
-        reasons: list[str] = []
-
-        def fail(self, submission: Submission, failure: Failure) -> Sequence[Submission]:
-            self.reasons.append(failure.reason)
-            return []
-
     @contextlib.contextmanager
     def connect(*_: object) -> Iterator[FakeEngine]:
         yield Sick()
@@ -283,6 +288,27 @@ def test_jobs_of_a_class_that_is_out_of_the_pool_are_given_up(monkeypatch: pytes
     Submitter(Settings(return_timeout=0.0), RecordedProgress(), jobs, JobFiles()).run()
     assert len(jobs.reasons) == 3
     assert "out of its pool" in jobs.reasons[0]
+
+
+@pytest.mark.parametrize(("lost", "again", "failed"), [(1, 4, 0), (4, 16, 0), (100, 12, 3)])
+def test_jobs_whose_answer_is_lost_are_done_again_five_times_at_most(
+    lost: int, again: int, failed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Forgetful(FakeEngine):
+        def result(self, task: LabTask) -> JobReport:
+            if task.attempts <= lost:
+                raise AnswerLost("the answer of m/a did not come")
+            return super().result(task)
+
+    @contextlib.contextmanager
+    def connect(*_: object) -> Iterator[FakeEngine]:
+        yield Forgetful()
+
+    monkeypatch.setattr(submitting, "connect", connect)
+    jobs, progress = Failing(), RecordedProgress()
+    Submitter(Settings(), progress, jobs, JobFiles()).run()
+    assert len(jobs.reasons) == failed
+    assert len([line for line in progress.warnings if "it is done again" in line]) == again
 
 
 def test_doubts_about_devices_are_kept_before_and_after_the_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
