@@ -13,7 +13,7 @@ from typing import Final
 
 from harness.analysis.device_quality import assess_device, note_discarded_for_heat
 from harness.analysis.throttling import note_throttling
-from harness.core.metric import Direction, Metric, main_metric
+from harness.core.metric import DECODE_RATE, LATENCY, Direction, Metric, main_metric
 from harness.core.note import THROTTLED, Note
 from harness.core.order_statistics import median, median_deviation, median_of_ordered, quantile
 from harness.core.result import Launch
@@ -66,9 +66,12 @@ def assess_quality(
 
 
 def find_impossible(metrics: Sequence[Metric]) -> Note | None:
-    """Return why the time or rate that a result is about cannot have been measured, its median being zero or less."""
+    """Return why a latency, or a rate of decoding, cannot have been measured: its median is zero or less.
+
+    Other times and rates may be: frames that were dropped in a second, how far sound is ahead.
+    """
     main = main_metric(metrics)
-    if main is None or not main.is_timed or main.median is None or main.median > 0:
+    if main is None or main.name not in {LATENCY, DECODE_RATE} or main.median is None or main.median > 0:
         return None
     return next(_impossible(main), None)
 
@@ -126,7 +129,7 @@ def trend(metric: Metric) -> float:
 
 
 def _impossible(metric: Metric) -> Iterator[Note]:
-    wrong = [sample for sample in metric.samples or (metric.median or 1.0,) if sample <= 0]
+    wrong = [sample for sample in metric.samples or (() if metric.median is None else (metric.median,)) if sample <= 0]
     if wrong:
         yield Note(
             code="impossible",

@@ -51,7 +51,7 @@ def build_result(
 
     A program that ended well without a single number is a failure: nothing was measured. So is one that printed a
     metric without a readable number, or anything unreadable and no latency: the missing number may be what it was run
-    for. A time or a rate whose median is zero or less was not measured either. Steps after a program may report in its
+    for. A latency whose median is zero or less was not measured either. Steps after a program may report in its
     place, those before it may not. A test of power is about energy: it may print nothing, and has failed without any
     energy.
 
@@ -87,7 +87,7 @@ def build_result(
                 _explain_silent_launches(silent, measurement.launches),
                 _NO_NUMBER_HINT,
             )
-        elif not is_resumed and (wrong := find_impossible(metrics)) is not None:
+        elif not is_resumed and _is_about_time(job.benchmark) and (wrong := find_impossible(metrics)) is not None:
             outcome, reason, hint = Outcome.FAILED, wrong.message, wrong.hint
         elif (lost := _find_loss_note(metrics, notes, known)) is not None:
             outcome, reason, hint = Outcome.FAILED, lost.message, lost.hint
@@ -121,6 +121,10 @@ def build_result(
             "probes": measurement.probes,
         }
     )
+
+
+def _is_about_time(benchmark: Benchmark) -> bool:
+    return not benchmark.is_about_energy and benchmark.metric != ERROR
 
 
 def _note_long_run(long_run: LongRun | None, metrics: Sequence[Metric], launches: Sequence[Launch]) -> Iterator[Note]:

@@ -6,9 +6,9 @@ import dataclasses
 import difflib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, get_origin
+from typing import TYPE_CHECKING, Any, Final, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,6 +19,9 @@ from harness.config.settings import Settings, default_config_dir
 from harness.core.errors import UsageError
 from harness.core.placeholders import suggest
 from harness.files.reading import read_bounded
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 _OTHER_VARIABLES: Final = frozenset(
     {
@@ -181,17 +184,34 @@ def _is_on(value: object) -> bool:
 
 
 def _validate(owner: type, merged: Mapping[str, object], table: OptionTable, places: Mapping[str, str]) -> object:
-    """Make the options of one class. What is given is validated; to make a validator of all takes ten milliseconds.
+    """Make the options of one class.
+
+    No fields of our own settings depend on each other, so that what is given is validated: to make a validator of all
+    takes ten milliseconds.
 
     Raises:
         UsageError: A value does not fit.
     """
     given = [option for option in table.options if option.owner is owner and option.name in merged]
-    values = {option.name: _validate_value(option, merged[option.name], places) for option in given}
+    if not given:
+        return owner()
+    if owner is Settings:
+        values: dict[str, Any] = {option.name: _validate_value(option, merged[option.name], places) for option in given}
+        return dataclasses.replace(Settings(), **values)
     try:
-        return owner(**values)
-    except ValueError as error:
-        raise UsageError(str(error), hint="`harness run --help` lists every option") from error
+        return TypeAdapter(owner).validate_python({option.name: merged[option.name] for option in given})
+    except ValidationError as error:
+        raise _wrong_value(error, table, places) from error
+
+
+def _wrong_value(error: ValidationError, table: OptionTable, places: Mapping[str, str]) -> UsageError:
+    """Describe the first value that does not fit, and the variable or the file that sets it."""
+    first = error.errors()[0]
+    option = table.find(str(first["loc"][0])) if first["loc"] else None
+    if option is None:
+        problem = first["msg"].lower().removeprefix("value error, ")
+        return UsageError(problem, hint="`harness run --help` lists every option")
+    return _describe_wrong(option, first, first["loc"][1:], places)
 
 
 def _validate_value(option: DeclaredOption, value: object, places: Mapping[str, str]) -> object:
@@ -205,11 +225,18 @@ def _validate_value(option: DeclaredOption, value: object, places: Mapping[str, 
         return validator.validate_python(value)
     except ValidationError as error:
         first = error.errors()[0]
-        problem, wrong = first["msg"].lower().removeprefix("value error, "), first["input"]
-        given = f" {wrong:g}" if isinstance(wrong, float) else f" {wrong}" if isinstance(wrong, str | int) else ""
-        if get_origin(option.bare_type) is dict and first["loc"]:
-            given = f" `{first['loc'][0]}`{given}"
-        place = f"{places[option.name]}: " if option.name in places else ""
-        raise UsageError(
-            f"{place}{option.flag}{given}: {problem}", hint=f"`harness run --help` says what {option.flag} takes"
-        ) from error
+        raise _describe_wrong(option, first, first["loc"], places) from error
+
+
+def _describe_wrong(
+    option: DeclaredOption, error: ErrorDetails, below: Sequence[int | str], places: Mapping[str, str]
+) -> UsageError:
+    """Describe a value that does not fit an option; `below` is where it is in a dict."""
+    problem, wrong = error["msg"].lower().removeprefix("value error, "), error["input"]
+    given = f" {wrong:g}" if isinstance(wrong, float) else f" {wrong}" if isinstance(wrong, str | int) else ""
+    if get_origin(option.bare_type) is dict and below:
+        given = f" `{below[0]}`{given}"
+    place = f"{places[option.name]}: " if option.name in places else ""
+    return UsageError(
+        f"{place}{option.flag}{given}: {problem}", hint=f"`harness run --help` says what {option.flag} takes"
+    )

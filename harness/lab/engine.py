@@ -85,10 +85,10 @@ class Engine:
         Raises:
             LabLost: The scheduler went away.
         """
+        asked = time.time()
         texts = (answer for answer in self.ask_all(tasks.describe_place).values() if isinstance(answer, str))
         answers, now = tuple(map(Place.model_validate_json, texts)), time.time()
-        ahead = ({"clock_ahead_s": place.clock - now if place.clock is not None else 0.0} for place in answers)
-        places = tell_hosts_apart([place.model_copy(update=each) for place, each in zip(answers, ahead, strict=True)])
+        places = tell_hosts_apart([place.compare_clock(asked, now) for place in answers])
         return sorted(places, key=lambda place: (place.device_class, place.device.name))
 
     def count_devices(self) -> Mapping[str, int]:

@@ -1,6 +1,6 @@
 """Files by their content, in the cache of a host: those that clients sent, and those of builds that were made there.
 
-lab/files/<sha256>/content        a file; the time of its last access is that of the last use
+lab/files/<sha256>/content        a file; the time of the folder is that of the last use
 lab/files/<sha256>/partial-<id>   one that is arriving
 lab/builds/<sha256>/              the files of a build, put together; the time of the folder is that of the last use
 
@@ -15,7 +15,6 @@ import os
 import re
 import shutil
 import socket
-import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -180,26 +179,25 @@ def _append(path: Path, offset: int, part: bytes) -> None:
 def _list_files(folder: Path) -> Iterator[_Entry]:
     for path in folder.glob("*/*"):
         with contextlib.suppress(OSError):  # it arrived, or another process removes it
-            status = path.stat()
-            yield _Entry(_last_used(status), path, status.st_size, is_whole=path.name == "content")
+            yield _Entry(_last_used(path), path, path.stat().st_size, is_whole=path.name == "content")
 
 
 def _list_builds(folder: Path) -> Iterator[_Entry]:
     for path in folder.glob("*"):
         with contextlib.suppress(OSError):
             size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-            yield _Entry(_last_used(path.stat()), path, size, is_whole=_DIGEST.fullmatch(path.name) is not None)
+            yield _Entry(_last_used(path), path, size, is_whole=_DIGEST.fullmatch(path.name) is not None)
 
 
-def _last_used(status: os.stat_result) -> float:
-    """Return when a file or folder was used last. To list a folder is not to use it."""
-    return status.st_mtime if stat.S_ISDIR(status.st_mode) else max(status.st_atime, status.st_mtime)
+def _last_used(path: Path) -> float:
+    """Return when a file or a build was used last."""
+    return (path.parent if path.name == "content" else path).stat().st_mtime
 
 
 def _remove(entry: _Entry) -> bool:
     """Remove what was not used since it was listed, and return whether it is gone."""
     with contextlib.suppress(OSError):
-        if _last_used(entry.path.stat()) > entry.last_used:
+        if _last_used(entry.path) > entry.last_used:
             return False
         if entry.path.is_dir():
             shutil.rmtree(entry.path)
@@ -210,28 +208,31 @@ def _remove(entry: _Entry) -> bool:
 
 
 def _use(path: Path) -> bool:
-    """Note that a file or folder is used now, and return whether it is there.
+    """Note that a file or a build is used now, and return whether it is there.
 
-    A file keeps its time of modification: somebody may be copying it, to whom another time is a change.
+    A file stays as it is: somebody may be copying it, to whom another time is a change.
     """
-    try:
-        now_ns, status = time.time_ns(), path.stat()
-        os.utime(path, ns=(now_ns, now_ns if stat.S_ISDIR(status.st_mode) else status.st_mtime_ns))
-    except FileNotFoundError:
+    if not path.exists():
         return False
-    except OSError:  # of another user, or on a disk that is read only
-        return path.exists()
-    return True
+    with contextlib.suppress(OSError):  # of another user, or on a disk that is read only
+        os.utime(path.parent if path.name == "content" else path)
+    return path.exists()
 
 
 def _appear(draft: Path, place: Path, sha256: str) -> None:
     """Let a file appear that is whole, unless it has appeared meanwhile: somebody may be copying that one."""
     try:
-        _verify(place, sha256)
-    except (OSError, EnvironmentProblem):
+        os.link(draft, place)
+    except FileExistsError:
+        try:
+            _verify(place, sha256)
+        except (OSError, EnvironmentProblem):
+            draft.replace(place)
+            return
+    except OSError:  # a file system without links
         draft.replace(place)
-    else:
-        draft.unlink()
+        return
+    draft.unlink()
 
 
 def _verify(path: Path, sha256: str) -> None:

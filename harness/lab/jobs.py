@@ -115,6 +115,12 @@ class Place(Value):
     clock: float | None = None
     clock_ahead_s: float = 0.0
 
+    def compare_clock(self, asked: float, answered: float) -> Place:
+        """Return it with how far its clock is from the time between question and answer, both in Unix seconds."""
+        clock = asked if self.clock is None else self.clock
+        ahead_s = max(clock - answered, 0.0) + min(clock - asked, 0.0)
+        return self.model_copy(update={"clock_ahead_s": ahead_s})
+
 
 def tell_hosts_apart(places: Sequence[Place]) -> Sequence[Place]:
     """Return devices with the address beside the name of their host, where hosts of several addresses share a name."""

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.analysis.quality import assess_quality, between_launches, split_by_launch, spread, trend, within_launches
+from harness.analysis.quality import (
+    assess_quality,
+    between_launches,
+    find_impossible,
+    split_by_launch,
+    spread,
+    trend,
+    within_launches,
+)
 from harness.analysis.summary import collect
 from harness.core.device import DeviceState
 from harness.core.launch_interval import interval_of
@@ -224,6 +232,21 @@ def test_a_time_that_is_not_positive_is_not_trusted() -> None:
     (note,) = notes_on([[2.0, 2.0, -123.0, 2.0, 2.0]] * 2)[:1]
     assert (note.code, note.trust) == ("impossible", False)
     assert "was -123 ms in 2 of 10 samples" in note.message
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit", "samples", "is_wrong"),
+    [
+        ("latency", "ms", [0.0] * 4, True),
+        ("latency", "ms", [-1.0, -1.0, 2.0], True),
+        ("latency", "ms", [-1.0, 2.0, 2.0], False),
+        ("dropped_frames", "frames/s", [0.0] * 4, False),
+        ("av_drift", "ms", [-1.0] * 4, False),
+    ],
+)
+def test_a_latency_of_nothing_was_not_measured(metric: str, unit: str, samples: list[float], is_wrong: bool) -> None:
+    found = find_impossible([metric_of([samples], metric=metric, unit=unit)])
+    assert (found is not None) == is_wrong
 
 
 def test_a_throttled_launch_is_not_trusted() -> None:

@@ -98,7 +98,7 @@ def test_what_was_used_least_recently_goes_first_and_nothing_of_today(cache: Pat
     for number, content in enumerate(contents):
         digest = hashlib.sha256(content).hexdigest()
         store(content, digest=digest)
-        os.utime(cache / FILES / digest / "content", (now - (number + 0.5) * DAY_S,) * 2)
+        os.utime(cache / FILES / digest, (now - (number + 0.5) * DAY_S,) * 2)
     folder, is_there = use_build({"bin/run": file_of()}, cache)
     assert not is_there
     (folder / "bin").mkdir(parents=True)
@@ -126,7 +126,7 @@ def test_what_is_being_copied_stays_as_it_is(cache: Path) -> None:
     fetch_file(file_of(), cache, lambda offset: TEXT[offset : offset + 1000])
     after = place.stat()
     assert (after.st_ino, after.st_mtime_ns, after.st_size) == (before.st_ino, before.st_mtime_ns, before.st_size)
-    assert after.st_atime > time.time() - 60
+    assert place.parent.stat().st_mtime > time.time() - 60
 
 
 def test_a_damaged_file_is_replaced(cache: Path) -> None:
@@ -140,7 +140,7 @@ def test_use_keeps_files_and_builds(cache: Path) -> None:
     store(TEXT)
     folder, _ = use_build({"run": file_of()}, cache)
     folder.mkdir(parents=True)
-    for path in (cache / FILES / DIGEST / "content", folder):
+    for path in (cache / FILES / DIGEST, folder):
         os.utime(path, (0, 0))
     missing_files((DIGEST,))
     assert use_build({"run": file_of()}, cache) == (folder, True)

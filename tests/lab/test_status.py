@@ -59,6 +59,12 @@ def test_wrong_clocks_of_hosts_are_told(ahead_s: float, words: str) -> None:
     assert all(f"the clock of h is {words}, " in line for line in lines)
 
 
+@pytest.mark.parametrize(("clock", "ahead_s"), [(99.0, -1.0), (100.0, 0.0), (130.0, 0.0), (133.0, 3.0), (None, 0.0)])
+def test_a_clock_is_right_if_it_is_between_question_and_answer(clock: float | None, ahead_s: float) -> None:
+    asked = place("one").model_copy(update={"clock": clock})
+    assert asked.compare_clock(100.0, 130.0).clock_ahead_s == ahead_s
+
+
 def test_hosts_of_one_name_are_told_apart_by_their_addresses() -> None:
     phones = [
         ("tls://10.0.0.1:1", "pi"),
