@@ -46,7 +46,7 @@ def parse_named(app: App, tokens: Sequence[str]) -> Iterator[None]:
 
 
 def _reduce(function: Callable[..., Any], named: Collection[str]) -> Callable[..., Any] | None:
-    """Return a function that takes no flags but those that are named; None where it takes one of them by no name."""
+    """Return a function that takes no flags but those that are named; None where one is not known here."""
     hints = get_type_hints(function, include_extras=True)
     fields_of = {name: get_type_hints(hint, include_extras=True) for name, hint in hints.items() if is_dataclass(hint)}
     known = {flag: (name, "") for name, hint in hints.items() if name not in fields_of for flag in _flags(name, hint)}

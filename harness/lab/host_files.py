@@ -190,8 +190,9 @@ def _list_builds(folder: Path) -> Iterator[_Entry]:
 
 
 def _last_used(path: Path) -> float:
-    """Return when a file or a build was used last."""
-    return (path.parent if path.name == "content" else path).stat().st_mtime
+    """Return when a file or a build was used last. A file that arrived before its folder counted has its own time."""
+    used = path.stat().st_mtime
+    return max(used, path.parent.stat().st_mtime) if path.name == "content" else used
 
 
 def _remove(entry: _Entry) -> bool:

@@ -285,7 +285,7 @@ class Submitter:
         except LabLost:
             raise
         except EnvironmentProblem as error:
-            if isinstance(error, AnswerLost) and task.attempts < _MOST_SENT:
+            if isinstance(error, AnswerLost) and task.attempts < _MOST_SENT:  # measured or not: a result counts once
                 self._display.warn(f"! {error.message}: it is done again")
                 self._submit_again(task)
                 return

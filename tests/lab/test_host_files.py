@@ -98,7 +98,8 @@ def test_what_was_used_least_recently_goes_first_and_nothing_of_today(cache: Pat
     for number, content in enumerate(contents):
         digest = hashlib.sha256(content).hexdigest()
         store(content, digest=digest)
-        os.utime(cache / FILES / digest, (now - (number + 0.5) * DAY_S,) * 2)
+        for path in (cache / FILES / digest / "content", cache / FILES / digest):
+            os.utime(path, (now - (number + 0.5) * DAY_S,) * 2)
     folder, is_there = use_build({"bin/run": file_of()}, cache)
     assert not is_there
     (folder / "bin").mkdir(parents=True)
@@ -140,7 +141,7 @@ def test_use_keeps_files_and_builds(cache: Path) -> None:
     store(TEXT)
     folder, _ = use_build({"run": file_of()}, cache)
     folder.mkdir(parents=True)
-    for path in (cache / FILES / DIGEST, folder):
+    for path in (cache / FILES / DIGEST / "content", cache / FILES / DIGEST, folder):
         os.utime(path, (0, 0))
     missing_files((DIGEST,))
     assert use_build({"run": file_of()}, cache) == (folder, True)
