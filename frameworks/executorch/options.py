@@ -1,7 +1,5 @@
 """Options of the framework `executorch`. Imports nothing heavy: `harness --help` shows them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final, Literal
 

@@ -11,12 +11,10 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from frameworks.observations.collector import ObservationCollector
+from frameworks.observations.collector import BadObservation, ObservationCollector
 from frameworks.observations.observer import IDENTIFIERS, LOST_METRIC, conclude, parse_announced, parse_lines
-from frameworks.observations.token_lines import CONVERTER, TokenLines, read_arguments, read_token_lines
 from harness.core.benchmark import Benchmark
 from harness.core.command import Completed
-from harness.core.generation import GenerationRequest
 from harness.core.metric import FIRST_TOKEN, Observation
 from harness.core.note import Note
 
@@ -25,6 +23,7 @@ Parsed = tuple[tuple[Observation, ...], tuple[Note, ...]]
 _UNUSABLE: Final = "converter"
 """Code of the note that a converter cannot be used as it is given."""
 _CONVERTERS: Final = ("json_converter", "json_with_identifier_converter")
+_LINE_PATTERNS: Final = "token_lines"
 
 
 def parse_outputs(completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
@@ -36,7 +35,7 @@ def parse_outputs(completed: Sequence[Completed], benchmark: Benchmark) -> Parse
         parsed, problems = (read or parse_lines)(text)
         observations.extend(parsed)
         notes += add_place(place, problems)
-    if benchmark.converter == CONVERTER:
+    if benchmark.converter == _LINE_PATTERNS:
         notes += _note_missing_tokens("the output", observations, notes)
     parsed, problems = parse_files(completed, benchmark)
     return (*observations, *parsed), (*notes, *problems)
@@ -62,7 +61,7 @@ def parse_files(completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
         parsed, problems = read(text)
         observations.extend(parsed)
         notes += add_place(file.filename, problems)
-        if file.converter == CONVERTER:
+        if file.converter == _LINE_PATTERNS:
             notes += _note_missing_tokens(file.filename, parsed, problems)
     return tuple(observations), tuple(notes)
 
@@ -96,12 +95,16 @@ def _find_reader(
     place: str, converter: str | None, arguments: Mapping[str, JsonValue], benchmark: Benchmark
 ) -> tuple[Callable[[str], Parsed] | None, Sequence[Note]]:
     """Return the function that reads a text by a converter; None and a note for one that cannot be used."""
-    if converter == CONVERTER:
+    if converter == _LINE_PATTERNS:
+        # Few programs need it; the others do not pay for the import.
+        from frameworks.observations.token_lines import read_arguments, read_token_lines  # noqa: PLC0415
+
         lines = read_arguments(arguments)
         if isinstance(lines, str):
             hint = 'for example {"token": "token <token> at <time>", "unit": "ms"}'
-            return None, (Note(code=_UNUSABLE, message=f"{place}: {CONVERTER}: {lines}", hint=hint, trust=False),)
-        return partial(_parse_tokens, lines=lines, request=benchmark.generation), ()
+            return None, (Note(code=_UNUSABLE, message=f"{place}: {_LINE_PATTERNS}: {lines}", hint=hint, trust=False),)
+        read = partial(read_token_lines, lines=lines, request=benchmark.generation)
+        return partial(_parse_tokens, read=read), ()
     words, notes = find_identifiers(place, converter, arguments)
     return None if words is None else partial(parse_lines, identifiers=words), notes
 
@@ -113,13 +116,14 @@ def _note_missing_tokens(place: str, observations: Sequence[Observation], notes:
     if any(note.code in {LOST_METRIC, _UNUSABLE} for note in notes):
         return ()
     hint = "compare the pattern `token` with what the program prints; the raw log of the launch shows it"
-    return (Note(code=LOST_METRIC, message=f"{place}: {CONVERTER} found no line of a token", hint=hint, trust=False),)
+    message = f"{place}: {_LINE_PATTERNS} found no line of a token"
+    return (Note(code=LOST_METRIC, message=message, hint=hint, trust=False),)
 
 
-def _parse_tokens(text: str, lines: TokenLines, request: GenerationRequest | None) -> Parsed:
+def _parse_tokens(text: str, read: Callable[..., Sequence[BadObservation]]) -> Parsed:
     """Parse the lines of tokens, and observer lines beside them."""
     collector = ObservationCollector()
-    bad = read_token_lines(text, lines, request, collector)
+    bad = read(text, collector=collector)
     observations, notes = conclude(collector, bad)
     announced, problems = parse_announced(text)
     return (*observations, *announced), (*notes, *problems)
@@ -138,7 +142,7 @@ def find_identifiers(
         arguments: `identifier`, for the second.
     """
     identifier = arguments.get("identifier")
-    if converter in {None, CONVERTER}:
+    if converter in {None, _LINE_PATTERNS}:
         return IDENTIFIERS, ()
     if converter == "json_converter":
         return (), ()
@@ -148,7 +152,8 @@ def find_identifiers(
         problem = f"converter `{converter}` has no `identifier` in its `args`"
     else:
         return (identifier.strip(),), ()
-    hint = f"known converters: {', '.join((*_CONVERTERS, CONVERTER))}; the second needs `args`: {{'identifier': WORD}}"
+    known = ", ".join((*_CONVERTERS, _LINE_PATTERNS))
+    hint = f"known converters: {known}; the second needs `args`: {{'identifier': WORD}}"
     return None, (Note(code=_UNUSABLE, message=f"{place}: {problem}", hint=hint, trust=False),)
 
 

@@ -28,9 +28,6 @@ from harness.core.generation import GENERATION, MOST_TOKENS, GenerationRequest
 from harness.core.metric import convert
 from harness.core.values import Value
 
-CONVERTER: Final = "token_lines"
-"""Name of the converter."""
-
 _LONGEST_LINE: Final = 10_000
 """Characters of a line that are searched; what follows is text of the model, or damage."""
 

@@ -1,7 +1,5 @@
 """Options of the framework `tflite`. Imports nothing heavy: `harness --help` shows them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar

@@ -1,7 +1,5 @@
 """The flags of the command line. Flags of options are made from their declarations; others have none and stand here."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, make_dataclass

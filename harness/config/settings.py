@@ -1,7 +1,5 @@
 """The settings of a run: declared once, and made once from defaults, saved defaults, environment, files and flags."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from pathlib import Path

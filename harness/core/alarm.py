@@ -1,7 +1,5 @@
 """Alarms: changes that are verified, searched for their culprit and reported, each once."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated, Final
 

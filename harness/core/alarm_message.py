@@ -1,7 +1,5 @@
 """Message about alarms with one cause: one piece of news for people, whatever channel brings it."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

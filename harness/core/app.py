@@ -1,7 +1,5 @@
 """Applications that are started in place of programs."""
 
-from __future__ import annotations
-
 from pydantic import Field
 
 from harness.core.values import Value

@@ -1,7 +1,5 @@
 """Benchmark: one test after expansion, the unit that is planned, measured and reported."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -1,7 +1,5 @@
 """A build: the runner of one commit or release."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

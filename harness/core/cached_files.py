@@ -1,7 +1,5 @@
 """Files of the model cache, and how exported ones were made."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from harness.core.benchmark import Export

@@ -1,7 +1,5 @@
 """Changes of the level of a series."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Commits that runners are built from, and the sources that they come from: repositories and released packages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable

@@ -1,7 +1,5 @@
 """Comparison of control and treatment: the pairs that were measured, and the verdict."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from statistics import median
 from typing import Annotated, Final

@@ -1,7 +1,5 @@
 """Result of the search for the commits that changed a metric."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated
 

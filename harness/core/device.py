@@ -1,7 +1,5 @@
 """Devices, and their state when a number is measured."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harness.core.values import Value

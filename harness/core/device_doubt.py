@@ -1,7 +1,5 @@
 """Doubt about a device: a check of its health was bad, so what it measured since its last good check may be wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Final
@@ -58,7 +56,7 @@ class DeviceDoubt(Value):
         """Identities of results that it may be about: the device, and its class."""
         return self.identity, f"{CLASS}{self.device_class}"
 
-    def replaces(self, earlier: DeviceDoubt) -> bool:
+    def replaces(self, earlier: "DeviceDoubt") -> bool:
         """Return whether it tells more than what was known of the same doubt: messages may arrive in any order."""
         return (self.until, self.resolved) > (earlier.until, earlier.resolved)
 

@@ -1,7 +1,5 @@
 """How long benchmarks take, as earlier results say."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

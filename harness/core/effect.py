@@ -4,8 +4,6 @@ Log ratios add up over commits and are symmetric (twice as slow is ln 2, twice a
 and are not. Names say which is meant: `log_ratio`, `relative_change`.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Evaluation: how far the outputs of a lowered model are from those of its origin, and how often both are right."""
 
-from __future__ import annotations
-
 import math
 from enum import StrEnum
 

@@ -6,8 +6,6 @@ folder is alike: `manifest.json` (`OutputManifest`), and `output-0.bin`, ... `ha
 both.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from math import prod
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Records of files that other tools wrote, as formats read them: before they become results (`harness import`)."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

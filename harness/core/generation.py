@@ -1,7 +1,5 @@
 """Generation of tokens by language models: what is asked for, and what one generation took."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Annotated, Final, Self
 

@@ -1,7 +1,5 @@
 """Layouts of a program: links of the same objects in other orders, and how much they differ in speed."""
 
-from __future__ import annotations
-
 import math
 
 from harness.core.comparison import Comparison

@@ -1,7 +1,5 @@
 """Long runs: what became of a figure while a device executed for minutes."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Metrics: observations of a launch, and what a result stores of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Notes for readers of numbers."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harness.core.values import Value

@@ -1,7 +1,5 @@
 """Origin of figures that another tool measured."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Requests for the energy of inferences: how it is metered, and what it is net of; and meters beside devices."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Probes around a program: requests for them, what they found, and the files that they leave beside a result."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Self
 
@@ -68,7 +66,7 @@ class Artifact(Value):
     name: str
     content: bytes
 
-    def describe(self) -> KeptArtifact:
+    def describe(self) -> "KeptArtifact":
         """Return what a result says about it."""
         return KeptArtifact(
             name=self.name, size_bytes=len(self.content), sha256=hashlib.sha256(self.content).hexdigest()

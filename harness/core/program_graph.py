@@ -4,8 +4,6 @@ An exporter writes a `ProgramGraph` beside each program. It is the only place wh
 (instructions, operators of a delegate) meet the names of the model's author.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from harness.core.values import Value

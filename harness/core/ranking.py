@@ -1,7 +1,5 @@
 """Place of a result among those that do the same work, and what the pairs of launches say of it."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Reproduction: the command that measures one result once more."""
 
-from __future__ import annotations
-
 import glob
 import json
 import re

@@ -4,8 +4,6 @@ Every reporter and foreign format is a pure function of it. The committed JSON S
 `specifications/schema/result.schema.json` is generated from these classes.
 """
 
-from __future__ import annotations
-
 from typing import Final, Literal
 
 from pydantic import JsonValue

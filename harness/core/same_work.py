@@ -1,7 +1,5 @@
 """Proof of the same work: a program computes what the eager model of the same weights computes, or how it does not."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated, Final
 

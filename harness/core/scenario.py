@@ -1,7 +1,5 @@
 """Scenarios: when executions are asked for, and for how long."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated, Final
 

@@ -1,7 +1,5 @@
 """Self-check of a device: what was learnt from comparing equal programs, as stored for `harness doctor`."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harness.core.comparison import Verdict

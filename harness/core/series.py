@@ -1,7 +1,5 @@
 """Series of commits: one point for each comparison of a commit with its control, of any metric."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Base class of everything that crosses a wire or a file: frozen, complete, without extra keys."""
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Mapping

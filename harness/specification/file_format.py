@@ -5,8 +5,6 @@ The committed JSON Schema is generated from these classes and those of `sections
 descriptions that an editor shows are their docstrings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Literal
 

@@ -4,8 +4,6 @@ An absent key means that there is no value; `null` is never a value. Names in br
 `harness.core.placeholders`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal, TypeVar
 

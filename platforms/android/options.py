@@ -1,7 +1,5 @@
 """Options of the platform `android`. Imports nothing heavy: `harness --help` shows them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
