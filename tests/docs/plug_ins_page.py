@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Iterator
@@ -53,8 +54,12 @@ def _table(value: type) -> str:
 def _fields(value: type) -> Iterator[tuple[str, str, str]]:
     """Name, type and meaning of each field."""
     meanings = {name: " ".join(text.split()) for name, text in _FIELD.findall(value.__doc__ or "")}
-    for name, annotation in inspect.get_annotations(value).items():
-        yield name, str(annotation).replace(" | None", "` or `None"), meanings[name]
+    (definition,) = ast.parse(inspect.getsource(value)).body
+    assert isinstance(definition, ast.ClassDef)
+    for field in definition.body:
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            name, annotation = field.target.id, ast.unparse(field.annotation)
+            yield name, annotation.replace(" | None", "` or `None"), meanings[name]
 
 
 def main() -> None:
