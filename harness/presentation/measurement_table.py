@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from harness.core.launch_interval import interval_of
-from harness.core.metric import DYNAMIC_ENERGY, ENERGY, LATENCY, OUTPUTS, START_TIME, Metric, main_metric
+from harness.core.metric import DYNAMIC_ENERGY, ENERGY, LATENCY, OUTPUTS, START_TIME, Direction, Metric, main_metric
 from harness.core.result import Result
 from harness.core.rivals import compute_speeds
 from harness.core.same_work import WorkVerdict
@@ -40,6 +41,7 @@ _MEANINGS: Final = {
     "outputs": "largest difference from the eager model of the same weights, relative to its largest magnitude",
     "speed": "times as fast as the first with the same work",
     "MAD": "median absolute deviation",
+    "p10": "a tenth is less; higher is better here",
     "first": "first iteration of a launch",
 }
 
@@ -78,6 +80,7 @@ def build_overview(results: Sequence[Result]) -> list[Column]:
     def of_main(text_of: Callable[[Metric], str]) -> list[Span]:
         return [Span(text_of(main) if main else "") for main in mains]
 
+    tail = _choose_tail(mains)
     metrics = [make_printable(main.name) if main else LATENCY for main in mains]
     medians = [_median(result, main, result.uid in fastest) for result, main in zip(results, mains, strict=True)]
     speeds = [
@@ -102,7 +105,7 @@ def build_overview(results: Sequence[Result]) -> list[Column]:
         Column("outputs", list(map(describe_outputs, results)), weight=90),
         Column("speed", speeds if len(ratios) > 1 else [Span("")] * len(results), right=True),
         Column("MAD", of_main(format_spread), weight=80, right=True),
-        Column("p90", of_main(_format_p90), weight=70, right=True),
+        Column(tail, of_main(partial(_format_tail, heading=tail)), weight=70, right=True),
         Column("load", of_result(lambda result: _median_of(result, "RUN load_time")), weight=50, right=True),
         Column("first", of_result(lambda result: _median_of(result, "RUN first_iteration")), weight=40, right=True),
         Column("peak memory", of_result(_format_peak_memory), weight=60, right=True),
@@ -132,8 +135,10 @@ def describe_outputs(result: Result) -> Span:
 
 def build_further_metrics(results: Sequence[Result]) -> list[Column]:
     """Build the table of metrics that the overview leaves out; a benchmark is named in its first row only."""
-    rows = [row for result in results for row in _further_rows(result)]
-    names = ("benchmark", "metric", "median", "MAD", "p90", "n")
+    listed = [(result, _find_further_metrics(result)) for result in results]
+    tail = _choose_tail([metric for _, metrics in listed for metric in metrics[:_AT_MOST]])
+    rows = [row for result, metrics in listed for row in _further_rows(result, metrics, tail)]
+    names = ("benchmark", "metric", "median", "MAD", tail, "n")
     return [Column(name, [Span(row[number]) for row in rows], right=number > 1) for number, name in enumerate(names)]
 
 
@@ -190,8 +195,22 @@ def _median_of(result: Result, name: str) -> str:
     return format_median(metric) if metric else ""
 
 
-def _format_p90(metric: Metric) -> str:
-    return format_quantity(metric.summary.get("p90"), metric.unit)
+def _choose_tail(metrics: Sequence[Metric | None]) -> str:
+    """Choose the heading of the column of tails: the percentile of most of them."""
+    tails = [_name_tail(metric) for metric in metrics if metric is not None]
+    return max(("p90", "p10"), key=tails.count)
+
+
+def _name_tail(metric: Metric) -> str:
+    """Name the percentile behind which the worst tenth lies."""
+    return "p10" if metric.direction is Direction.HIGHER else "p90"
+
+
+def _format_tail(metric: Metric, heading: str) -> str:
+    """Format that percentile, with its name where the heading has another."""
+    name = _name_tail(metric)
+    text = format_quantity(metric.summary.get(name), metric.unit)
+    return f"{name} {text}" if text and name != heading else text
 
 
 def _format_launches(metric: Metric) -> str:
@@ -215,7 +234,7 @@ def _find_counts_of_launches(result: Result) -> frozenset[str]:
     )
 
 
-def _further_rows(result: Result) -> Iterator[tuple[str, ...]]:
+def _find_further_metrics(result: Result) -> list[Metric]:
     main = main_metric(result.metrics)
     hidden = {LATENCY, "NET cpu_time", main.name if main else LATENCY, *_IN_SCENARIOS}
     counted = _find_counts_of_launches(result)
@@ -230,10 +249,14 @@ def _further_rows(result: Result) -> Iterator[tuple[str, ...]]:
     ]
     if result.benchmark.operators:  # they have a table of their own
         metrics = [metric for metric in metrics if not metric.is_of_operator]
+    return metrics
+
+
+def _further_rows(result: Result, metrics: Sequence[Metric], tail: str) -> Iterator[tuple[str, ...]]:
     title = make_printable(result.benchmark.title)
     for metric in metrics[:_AT_MOST]:
         median, spread = format_median(metric), format_spread(metric)
-        yield title, make_printable(metric.name), median, spread, _format_p90(metric), _format_count(metric)
+        yield title, make_printable(metric.name), median, spread, _format_tail(metric, tail), _format_count(metric)
         title = ""
     if len(metrics) > _AT_MOST:
         yield "", f"and {len(metrics) - _AT_MOST} more in its result.json", "", "", "", ""

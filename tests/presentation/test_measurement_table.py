@@ -36,6 +36,21 @@ def test_energy_is_among_the_further_metrics() -> None:
         assert any(name in line and value in line for line in shown), shown
 
 
+def test_the_tail_of_a_rate_is_its_low_end() -> None:
+    """The 90th percentile of tokens per second is that of the fastest tenth, and looks like a worst case."""
+    names = (("latency", "us"), ("decode_rate", "tokens/s"))
+    observed = [Observation(type="LLM", metric=name, unit=unit, samples=range(1, 12)) for name, unit in names]
+    latency, rate = collect([observed])[0]
+    result = ok_result()
+    one = build_overview([result.model_copy(update={"metrics": (rate,)})])
+    assert next(column.cells[0].text for column in one if column.name == "p10") == "2 tokens/s"
+    both = build_overview([result.model_copy(update={"metrics": (metric,)}) for metric in (latency, latency, rate)])
+    assert [cell.text for column in both if column.name == "p90" for cell in column.cells][1:] == [
+        "10.0 µs",
+        "p10 2 tokens/s",
+    ]
+
+
 def _heading(*devices: Device) -> str:
     return format_title([ok_result().model_copy(update={"device": device}) for device in devices]).text
 
