@@ -10,5 +10,5 @@ from harness.config.settings import Settings
 
 
 def create(settings: Settings) -> Caffe2:
-    """The entry point of the plug-in."""
+    """Make the framework, as the entry point of the plug-in."""
     return Caffe2(settings.program)

@@ -25,7 +25,7 @@ def note_launch(observations: Sequence[Observation], benchmark: Benchmark) -> It
 
 
 def _note_libc(observations: Sequence[Observation]) -> Iterator[Note]:
-    """The runner tells its C library only where that is not the one of the device."""
+    """Note the C library, which the runner tells only where that is not the one of the device."""
     libc = find_observation(observations, "RUN libc")
     if libc is not None:
         yield Note(

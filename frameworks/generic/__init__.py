@@ -7,5 +7,5 @@ from harness.config.settings import Settings
 
 
 def create(settings: Settings) -> Generic:
-    """The entry point of the plug-in."""
+    """Make the framework, as the entry point of the plug-in."""
     return Generic(settings.program)

@@ -12,5 +12,5 @@ from harness.config.settings import Settings
 
 
 def create(settings: Settings) -> Glow:
-    """The entry point of the plug-in."""
+    """Make the framework, as the entry point of the plug-in."""
     return Glow(settings.program)

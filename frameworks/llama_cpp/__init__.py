@@ -14,5 +14,5 @@ from harness.config.settings import Settings
 
 
 def create(settings: Settings) -> LlamaCpp:
-    """The entry point of the plug-in."""
+    """Make the framework, as the entry point of the plug-in."""
     return LlamaCpp(settings.program)

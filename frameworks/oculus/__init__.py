@@ -11,5 +11,5 @@ from harness.config.settings import Settings
 
 
 def create(settings: Settings) -> Oculus:
-    """The entry point of the plug-in."""
+    """Make the framework, as the entry point of the plug-in."""
     return Oculus(settings.program)

@@ -16,7 +16,7 @@ def note_openvino(observations: Sequence[Observation], benchmark: Benchmark) -> 
 
 
 def _note_precision(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
-    """The library chooses by the processor: on many it would not compute in 32 bits, and its outputs would differ."""
+    """Note that the library chose: on many processors it would not compute in 32 bits, and its outputs would differ."""
     used = find_observation(observations, "RUN precision")
     own = find_observation(observations, "RUN precision_default")
     if used is None or own is None or used.info == own.info or "precision" in benchmark.backend_options:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def create(settings: Settings) -> PythonFramework:
-    """The entry point of the plug-in."""
+    """Make the framework, as the entry point of the plug-in."""
     from frameworks.python_framework import PythonFramework  # noqa: PLC0415 - the engine is in this package, and light
     from frameworks.pytorch.framework import PARTS  # noqa: PLC0415 - likewise
 

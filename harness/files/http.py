@@ -167,5 +167,5 @@ def _reason(content: bytes, url: str, headers: Mapping[str, str]) -> str:
 
 
 def _add_nothing(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """An authentication that adds nothing."""
+    """Leave the request as it is: an authentication that adds nothing."""
     return request

@@ -149,7 +149,7 @@ def _band(shown: Window, frame: Frame) -> Iterator[Mark]:
 
 
 def _controls(shown: Window, frame: Frame) -> Iterator[Mark]:
-    """The name of each control below its first dot, where there is room, and a line between two."""
+    """Draw the name of each control below its first dot, where there is room, and a line between two."""
     free = 0.0
     for number, (control, run) in enumerate(groupby(shown.dots, key=lambda dot: dot.point.control)):
         x = frame.x(next(run).point.order)
@@ -163,7 +163,7 @@ def _controls(shown: Window, frame: Frame) -> Iterator[Mark]:
 
 
 def _intervals(shown: Window, frame: Frame) -> Iterator[Mark]:
-    """All of them in one path; an end that nothing excludes is that of the picture."""
+    """Draw all of them in one path; an end that nothing excludes is that of the picture."""
     bottom, top = frame.along.start, frame.along.end
     lines = (
         f"M{frame.x(dot.point.order):.1f} {bottom if dot.low is None else frame.y(dot.low):.1f}"
@@ -179,7 +179,7 @@ def _levels(shown: Window, frame: Frame) -> Iterator[Mark]:
 
 
 def _culprits(shown: Window, frame: Frame) -> Iterator[Mark]:
-    """A line for each, and its name above it where there is room."""
+    """Draw a line for each, and its name above it where there is room."""
     free = 0.0
     for commit, order in shown.culprits:
         x = frame.x(order)
@@ -201,7 +201,7 @@ def _draw_dot(dot: Dot, frame: Frame, size: float) -> Mark:
 
 
 def _legend(shown: Window) -> Iterator[Mark]:
-    """The verdicts that there are."""
+    """Yield the verdicts that there are."""
     x = float(LEFT)
     verdicts = {dot.point.verdict for dot in shown.dots}
     for verdict in (verdict for verdict in Verdict if verdict in verdicts):
@@ -211,7 +211,7 @@ def _legend(shown: Window) -> Iterator[Mark]:
 
 
 def _ends(shown: Window) -> Iterator[Mark]:
-    """The first and the last commit."""
+    """Draw the first and the last commit."""
     if not shown.dots:
         yield Label("no points", WIDTH / 2, HEIGHT / 2, "middle")
         return

@@ -90,7 +90,7 @@ def find_changes(series: Series, sensitivity: Sensitivity | None = None) -> Tren
 def _classified(
     changes: Sequence[DetectedChange], worse: int
 ) -> Iterator[tuple[DetectedChange, ChangeKind, Sequence[DetectedChange]]]:
-    """Each change with its kind, and the earlier changes whose level it brings back."""
+    """Yield each change with its kind, and the earlier changes whose level it brings back."""
     unresolved: list[DetectedChange] = []
     for detected in changes:
         if worse * detected.log_ratio > 0:

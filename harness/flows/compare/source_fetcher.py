@@ -56,7 +56,7 @@ class SourceFetcher:
 
 
 def _is_known_hash(source: Source, name: str | None) -> bool:
-    """True if a name is the hash of a known commit, which no fetch can change."""
+    """Return whether a name is the hash of a known commit, which no fetch can change."""
     if name is None or not isinstance(source, BranchingSource) or not parse_name(name).is_hash:
         return False
     try:

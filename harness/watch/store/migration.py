@@ -324,7 +324,7 @@ def _alarm(old: _Alarm, history: _History) -> Alarm:
 
 
 def _change(old: _Sign, measured: _Measured | None, history: _History) -> Change:
-    """The change, of which only the commits are known between which it surely is."""
+    """Return the change, of which only the commits are known between which it surely is."""
     detection = old.document
     return Change(
         identity=old.identity,
