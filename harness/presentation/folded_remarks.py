@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from harness.core.metric import main_metric
 from harness.core.note import Note
 from harness.core.result import Result
-from harness.presentation.numbers import format_percent
-from harness.presentation.remarks import choose_mark, collect_hints, describe_error, label_results, list_unequal_exports
+from harness.presentation.remarks import (
+    choose_mark,
+    collect_hints,
+    count_results,
+    describe_error,
+    format_remark,
+    label_results,
+    list_common_remarks,
+)
 from harness.presentation.text import Line, Span, Tone, make_printable
 
 _CAUSES: Final = {
@@ -19,6 +25,7 @@ _CAUSES: Final = {
     "disturbed": "another program used the CPU of the runner",
     "noisy": "launches or iterations differ much",
     "stopped_early": "the time limit ended launches early",
+    "fewer_launches": "the time limit was over before all launches were made",
     "few_samples": "too few samples to assess their noise",
     "warming_up": "the warm-up was not over",
     "slowing_down": "slower from iteration to iteration",
@@ -50,8 +57,7 @@ def fold_remarks(results: Sequence[Result]) -> list[Line]:
     """Return a line for each cause, with failures and doubts first, each with what to do about it."""
     labels = label_results(results)
     lines = [*_fold_failures(results, labels), *_fold_notes(results, labels, trust=False)]
-    quiet = [*_fold_notes(results, labels, trust=True), *_list_imprecise(results, labels)]
-    return [*lines, *quiet, *_list_single_launches(results, labels), *list_unequal_exports(results)]
+    return [*lines, *_fold_notes(results, labels, trust=True), *list_common_remarks(results, labels)]
 
 
 def _fold_failures(results: Sequence[Result], labels: Sequence[str]) -> Iterator[Line]:
@@ -62,7 +68,7 @@ def _fold_failures(results: Sequence[Result], labels: Sequence[str]) -> Iterator
             groups.setdefault((result.outcome.words, result.reason), []).append(number)
     hints: dict[str, None] = {}
     for (words, reason), members in groups.items():
-        yield _line(choose_mark(results[members[0]]), _list(members, labels), f"{words}: {reason}")
+        yield format_remark(choose_mark(results[members[0]]), _list(members, labels), f"{words}: {reason}")
         hints.update(dict.fromkeys(hint for number in members for hint in collect_hints(results[number])))
     yield from map(_hint, hints)
 
@@ -80,39 +86,9 @@ def _fold_notes(results: Sequence[Result], labels: Sequence[str], *, trust: bool
         notes = [note for _, note in members]
         mark = Span("·", Tone.MUTED) if trust else Span("!", Tone.WARNING)
         text = _describe_cause(notes[0].code, notes) + ("" if trust else describe_error(notes))
-        yield _line(mark, _count([number for number, _ in members], labels), text)
+        yield format_remark(mark, count_results([number for number, _ in members], labels), text)
         hints.update(dict.fromkeys(note.hint for note in notes if note.hint is not None and not trust))
     yield from map(_hint, hints)
-
-
-def _list_imprecise(results: Sequence[Result], labels: Sequence[str]) -> Iterator[Line]:
-    """Yield a line for the results whose intervals are wider than was wanted when their launches were over."""
-    groups: dict[float, list[int]] = {}
-    for number, result in enumerate(results):
-        main, wanted = main_metric(result.metrics), result.benchmark.precision
-        if result.ok and wanted is not None and main is not None and (main.precision or 0.0) > wanted:
-            groups.setdefault(wanted, []).append(number)
-    for wanted, members in groups.items():
-        text = f"the interval is wider than ±{format_percent(wanted)} after all launches or the time limit"
-        yield _line(Span("·", Tone.MUTED), _count(members, labels), text)
-
-
-def _list_single_launches(results: Sequence[Result], labels: Sequence[str]) -> Iterator[Line]:
-    """Yield a line for the measurements that have no interval because a single launch was asked for."""
-    members = [number for number, result in enumerate(results) if _is_single_launch(result)]
-    if members:
-        text = "one launch: no interval over launches; set `repeat`"
-        yield _line(Span("·", Tone.MUTED), _count(members, labels), text)
-
-
-def _is_single_launch(result: Result) -> bool:
-    """Return whether a median stands for a single launch, as the specification wants it."""
-    main, asked = main_metric(result.metrics), result.benchmark
-    if not result.ok or result.comparison is not None or result.origin is not None:
-        return False
-    if main is None or main.interval is not None:
-        return False
-    return asked.launches == 1 and asked.max_launches is None and len(main.samples) > 1
 
 
 def _describe_cause(code: str, notes: Sequence[Note]) -> str:
@@ -123,19 +99,9 @@ def _describe_cause(code: str, notes: Sequence[Note]) -> str:
     return _CAUSES.get(code) or f"{messages[0]} (and {len(messages) - 1} more like it)"
 
 
-def _count(members: Sequence[int], labels: Sequence[str]) -> str:
-    """Return the name of a single result, else how many of all they are."""
-    numbers = list(dict.fromkeys(members))
-    return labels[numbers[0]] if len(numbers) == 1 else f"{len(numbers)} of {len(labels)}"
-
-
 def _list(members: Sequence[int], labels: Sequence[str]) -> str:
     named = [labels[number] for number in members[:_NAMED]]
     return ", ".join([*named, *([f"{len(members) - _NAMED} more"] if len(members) > _NAMED else [])])
-
-
-def _line(mark: Span, subject: str, text: str) -> Line:
-    return Line.of(mark, " ", Span(make_printable(subject), Tone.STRONG), f": {make_printable(text)}")
 
 
 def _hint(hint: str) -> Line:

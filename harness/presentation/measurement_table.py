@@ -39,7 +39,7 @@ _MEANINGS: Final = {
     "±": "95 % interval of the median over the launches of this run",
     "to the fastest": "how many times as long as the fastest, from pairs of launches of the same round",
     "outputs": "largest difference from the eager model of the same weights, relative to its largest magnitude",
-    "speed": "times as fast as the first with the same work",
+    "speed": "times as fast as the first; `harness rank` compares outputs, too",
     "MAD": "median absolute deviation",
     "p10": "a tenth is less; higher is better here",
     "first": "first iteration of a launch",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from harness.core.cached_files import ExportReport, find_unequal_versions
+from harness.core.metric import main_metric
 from harness.core.note import Note
 from harness.core.result import Result
 from harness.core.same_work import WorkVerdict
+from harness.presentation.numbers import format_percent
 from harness.presentation.text import Line, Span, Tone, make_printable
 
 _NAMED: Final = 3
@@ -36,7 +38,16 @@ def list_remarks(results: Sequence[Result]) -> list[Line]:
     for result, label, hints in zip(results, labels, own_hints, strict=True):
         if result.notes or not result.ok:
             lines += [_describe(result, label), *hints]
-    return [*lines, *shared_hints, *list_unequal_exports(results)]
+    return [*lines, *shared_hints, *list_common_remarks(results, labels)]
+
+
+def list_common_remarks(results: Sequence[Result], labels: Sequence[str]) -> list[Line]:
+    """Return the lines that no note is behind: about intervals that are wide or missing, and about unequal files."""
+    return [
+        *_list_imprecise(results, labels),
+        *_list_single_launches(results, labels),
+        *_list_unequal_exports(results),
+    ]
 
 
 def format_remark(mark: Span, label: str, text: str) -> Line:
@@ -98,7 +109,43 @@ def group_hints(hints: Sequence[tuple[str, Sequence[str]]]) -> tuple[list[list[L
     return own, shared
 
 
-def list_unequal_exports(results: Sequence[Result]) -> list[Line]:
+def count_results(members: Sequence[int], labels: Sequence[str]) -> str:
+    """Return the name of a single result, else how many of all they are."""
+    numbers = list(dict.fromkeys(members))
+    return labels[numbers[0]] if len(numbers) == 1 else f"{len(numbers)} of {len(labels)}"
+
+
+def _list_imprecise(results: Sequence[Result], labels: Sequence[str]) -> Iterator[Line]:
+    """Yield a line for the results whose intervals are wider than was wanted when their launches were over."""
+    groups: dict[float, list[int]] = {}
+    for number, result in enumerate(results):
+        main, wanted = main_metric(result.metrics), result.benchmark.precision
+        if result.ok and wanted is not None and main is not None and (main.precision or 0.0) > wanted:
+            groups.setdefault(wanted, []).append(number)
+    for wanted, members in groups.items():
+        text = f"the interval is wider than ±{format_percent(wanted)} after all launches or the time limit"
+        yield format_remark(Span("·", Tone.MUTED), count_results(members, labels), text)
+
+
+def _list_single_launches(results: Sequence[Result], labels: Sequence[str]) -> Iterator[Line]:
+    """Yield a line for the measurements that have no interval because a single launch was asked for."""
+    members = [number for number, result in enumerate(results) if _is_single_launch(result)]
+    if members:
+        text = "one launch: no interval over launches; set `repeat`"
+        yield format_remark(Span("·", Tone.MUTED), count_results(members, labels), text)
+
+
+def _is_single_launch(result: Result) -> bool:
+    """Return whether a median stands for a single launch, as the specification wants it."""
+    main, asked = main_metric(result.metrics), result.benchmark
+    if not result.ok or result.comparison is not None or result.origin is not None:
+        return False
+    if main is None or main.interval is not None:
+        return False
+    return asked.launches == 1 and asked.max_launches is None and len(main.samples) > 1
+
+
+def _list_unequal_exports(results: Sequence[Result]) -> list[Line]:
     """Return a line for each exported file that is other bytes in some results, because other versions exported it."""
     exports: dict[str, dict[str, ExportReport]] = {}
     for result in results:

@@ -113,7 +113,7 @@ def _is_finished(launcher: Launcher, index: int) -> bool:
 
 def _out_of_time(done: int, wanted: int, limit_s: float) -> Note:
     return Note(
-        code="stopped_early",
+        code="fewer_launches",
         message=f"{done} of {wanted} launches: the time limit of {limit_s:g} s was over",
         hint="raise time_limit_s for more launches",
     )

@@ -307,7 +307,7 @@ def test_a_time_limit_ends_the_launches_with_a_note(session: Session, scratch: P
     result = measure_job(benchmark(slow, launches=50, time_limit_s=0.6), session, scratch)
     assert result.outcome is Outcome.OK
     assert 1 <= len(result.launches) < 50
-    assert [note.code for note in result.notes] == ["stopped_early"]
+    assert [note.code for note in result.notes] == ["fewer_launches"]
 
 
 def made_file(name: str, location: str) -> ModelFile:

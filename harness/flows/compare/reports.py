@@ -141,7 +141,7 @@ def trust_paired_noise(notes: Sequence[Note], launches: Sequence[Launch]) -> tup
     that it is not worth a note that they ended early. Levels that change meet both sides of a pair, unless the device
     says that it throttled: then it may have begun between them.
     """
-    kept = (note for note in notes if note.code != "stopped_early")
+    kept = (note for note in notes if note.code not in {"stopped_early", "fewer_launches"})
     modelled = {"trust": True, "hint": None}
     return tuple(note.model_copy(update=modelled) if _is_modelled(note, launches) else note for note in kept)
 
