@@ -33,6 +33,9 @@ _OTHER_VARIABLES: Final = frozenset(
 )
 """Variables that are no options: secrets, and those that recipes and commands of the user's are given."""
 
+_IDENTIFIER: Final = "_ID"
+"""The continuous integration called Harness gives jobs `HARNESS_BUILD_ID` and alike; no option ends so."""
+
 _EXCLUSIVE: Final = (frozenset({"quiet", "verbose"}),)
 """Options of which the uppermost layer that sets one counts."""
 
@@ -122,7 +125,7 @@ def unknown_variables(environment: Mapping[str, str], table: OptionTable) -> tup
 def _harness_variables(environment: Mapping[str, str]) -> list[str]:
     """Return the variables that are set and might be options."""
     prefixed = (name for name in environment if name.startswith(PREFIX) and environment[name])
-    return [name for name in prefixed if name not in _OTHER_VARIABLES]
+    return [name for name in prefixed if name not in _OTHER_VARIABLES and not name.endswith(_IDENTIFIER)]
 
 
 def config_file(folder: Path | None) -> Path:

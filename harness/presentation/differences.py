@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Final
 
+from harness.core.build import BuildInfo
 from harness.core.metric import Metric, convert, main_metric
+from harness.core.reproduction import Reproduction
 from harness.core.result import Result
 from harness.core.values import Value
 from harness.presentation.numbers import format_change, format_quantity
@@ -17,6 +19,14 @@ WHAT_IS_UNKNOWN: Final = (
     "and the place of the program in memory may have differed. `harness compare` decides whether one is slower."
 )
 """What such a comparison cannot know."""
+
+_SELECTING: Final = frozenset(
+    {
+        *("-b", "--benchmark-file", "--only", "--skip", "--seed", "--resume", "--commit", "--control", "--treatment"),
+        *("--program", "--control-program", "--treatment-program"),
+    }
+)
+"""Flags whose effect on a result is compared by itself, or that have none."""
 
 
 class MeasuredLevel(Value):
@@ -197,11 +207,12 @@ def _find_unlike_surroundings(earlier: Result, now: Result) -> list[str]:
     if builds[0] is not None and builds[1] is not None:
         if builds[0].commit != builds[1].commit:
             unlike.append(f"another commit ({builds[0].commit_label})")
-        elif builds[0].digest != builds[1].digest:
+        elif _identify_programs(builds[0]) != _identify_programs(builds[1]):
             unlike.append("another build of the commit")
         if builds[0].options != builds[1].options:
             unlike.append("other build options")
-    if earlier.reproduction is not None and now.reproduction is not None and _options(earlier) != _options(now):
+    commands = (earlier.reproduction, now.reproduction)
+    if commands[0] is not None and commands[1] is not None and _find_other_flags(commands[0], commands[1]):
         unlike.append("other flags")
     if {file.md5 for file in earlier.files.values()} != {file.md5 for file in now.files.values()}:
         unlike.append("other files")
@@ -210,6 +221,24 @@ def _find_unlike_surroundings(earlier: Result, now: Result) -> list[str]:
     return unlike
 
 
-def _options(result: Result) -> tuple[str, ...]:
-    """Return the words of the command that measured it."""
-    return result.reproduction.command if result.reproduction is not None else ()
+def _identify_programs(build: BuildInfo) -> str:
+    """Return the digest of the runner and its programs; a comparison adds that of all programs to a runner's own."""
+    return build.flags.get("programs_sha256", build.digest)
+
+
+def _find_other_flags(earlier: Reproduction, now: Reproduction) -> bool:
+    """Return whether two commands of one kind differ in flags that change what is measured."""
+    commands = (earlier.command, now.command)
+    return commands[0][:2] == commands[1][:2] and len({_drop_selection(command) for command in commands}) > 1
+
+
+def _drop_selection(command: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of a command without flags that choose benchmarks and programs, or what chance decides."""
+    kept: list[str] = []
+    is_kept = True
+    for word in command:
+        if word.startswith("-"):
+            is_kept = word.partition("=")[0] not in _SELECTING
+        if is_kept:
+            kept.append(word)
+    return tuple(kept)

@@ -99,6 +99,12 @@ def test_a_variable_called_nearly_like_one_of_ours_is_an_error(name: str, meant:
     assert caught.value.hint == f"did you mean HARNESS_{meant}?"
 
 
+def test_identifiers_of_the_service_called_harness_are_no_mistakes() -> None:
+    names = ("ACCOUNT", "BUILD", "DEVICE", "ORG", "PIPELINE", "PROJECT")
+    assert resolved(environment={f"HARNESS_{name}_ID": "x" for name in names}) == resolved()
+    assert not [name for name in TABLE.variables if name.endswith("_ID")]
+
+
 def test_other_variables_are_strangers_and_known_ones_are_not() -> None:
     environment = {"HARNESS_COLOUR_OF_HORSE": "1", "HARNESS_EMPTY_THING": "", "HARNESS_DEVICE": "a", "PATH": "/bin"}
     environment |= dict.fromkeys(layers._OTHER_VARIABLES, "1")

@@ -91,8 +91,12 @@ def diagnose(settings: Settings, device: Device) -> Finding:
         conclusion = conclude(check.sensitivity)
         return Finding("self-check", conclusion.is_good or None, f"{label}: {conclusion.text}", _REMEDY)
     counts = ", ".join(f"{count} {verdict.value}" for verdict, count in sorted(check.verdicts.items()))
-    false = any(verdict.is_change for verdict in check.verdicts)
-    return Finding("self-check", None if false else True, f"{label}: {counts}", _REMEDY)
+    before = ""
+    if check.sensitivity is not None:
+        day = time.strftime("%Y-%m-%d", time.gmtime(check.sensitivity.time))
+        before = f"; on {day}: {conclude(check.sensitivity).text}"
+    is_good = all(verdict is Verdict.NO_CHANGE for verdict, count in check.verdicts.items() if count)
+    return Finding("self-check", is_good or None, f"{label}: {counts}{before}", _REMEDY)
 
 
 def read(settings: Settings, device: Device) -> SelfCheck | None:

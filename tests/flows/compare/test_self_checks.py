@@ -81,7 +81,19 @@ def test_a_later_comparison_with_itself_keeps_what_can_be_shown(tmp_path: Path) 
     stored = self_check.read(settings, device("A"))
     assert stored is not None
     assert stored.sensitivity is not None
-    assert self_check.diagnose(settings, device("A")).found.endswith(": 1 regression")
+    assert ": 1 regression; on " in self_check.diagnose(settings, device("A")).found
+
+
+def test_a_comparison_that_decided_nothing_is_no_good_check(tmp_path: Path) -> None:
+    settings = Settings(cache_dir=tmp_path)
+    self_check.store_sensitivity(settings, device("A"), sensitivity_of(CHECK))
+    undecided = VerdictCounter()
+    undecided.report(Report(result=compared("a", made_pairs(0.0, 4)).model_copy(update={"device": device("A")})))
+    self_check.store(settings, undecided)
+    finding = self_check.diagnose(settings, device("A"))
+    assert finding.ok is None
+    assert ": 1 undecided; on " in finding.found
+    assert "changes of 0.84 % can be shown" in finding.found
 
 
 def test_a_self_check_of_an_older_harness_is_readable(tmp_path: Path) -> None:

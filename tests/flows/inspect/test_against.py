@@ -12,6 +12,7 @@ from rich.console import Console
 
 from harness.config.settings import Settings
 from harness.core.errors import ExitCode, UsageError
+from harness.core.reproduction import Reproduction
 from harness.core.result import Result
 from harness.flows.inspect.against import show_differences
 from harness.flows.inspect.stored_results import EVERYTHING
@@ -111,6 +112,27 @@ def test_what_is_unlike_is_told(changes: dict[str, object], words: str) -> None:
     difference = describe_difference(_result("before", FAST).model_copy(update=changes), _result("now", SLOW))
     assert any(words in unlike for unlike in difference.unlike)
     assert describe_difference(_result("before", FAST), _result("now", SLOW)).unlike == ()
+
+
+def test_a_program_measured_alone_and_in_a_comparison_is_the_same(tmp_path: Path) -> None:
+    """A comparison adds the digest of all programs to a runner's own, chooses a seed, and is another command."""
+    alone = BUILD.model_copy(update={"flags": {}, "digest": "a" * 64})
+    compared = BUILD.model_copy(update={"flags": {"programs_sha256": "a" * 64}, "digest": "b" * 64})
+    run, seed, pairs = ("harness", "run", "-b", "s"), ("--seed", "1"), ("--pairs", "9")
+
+    def unlike(*commands: tuple[str, ...]) -> tuple[str, ...]:
+        earlier, now = (
+            _result(
+                name, FAST, build=build, reproduction=Reproduction(command=words, benchmark="a", benchmark_digest="")
+            )
+            for name, build, words in zip(("before", "now"), (compared, alone), commands, strict=True)
+        )
+        return describe_difference(earlier, now).unlike
+
+    compare = ("harness", "compare", "-b", "s")
+    assert unlike((*compare, *pairs, *seed), run) == ()
+    assert unlike((*compare, *seed), (*compare, "--only", "a", "b", "--resume")) == ()
+    assert unlike((*compare, *seed), (*compare, *pairs)) == ("other flags",)
 
 
 def test_failures_and_doubts_are_told() -> None:
