@@ -114,7 +114,8 @@ def compare(
         )
     if json:
         raise UsageError(
-            "--json without --from", hint="--simple-screen-reporter writes one line of JSON per result while measuring"
+            "--json shows stored comparisons, and needs --from",
+            hint="--simple-screen-reporter writes one line of JSON per result while measuring",
         )
     arguments.require_specification(settings, "compare")
     if settings.dry_run:

@@ -133,6 +133,11 @@ def unknown_option(error: UnknownOptionError) -> UsageError:
     known = {name.lstrip("-"): name for argument in error.argument_collection for name in argument.names}
     name = word.partition("=")[0].lstrip("-").replace("_", "-")
     close = difflib.get_close_matches(name, known, n=1, cutoff=_SIMILAR)
+    if name == "json":
+        hint = (
+            "--simple-screen-reporter writes one line of JSON per result, and `harness report LAST --json` all of them"
+        )
+        return UsageError(f"unknown option {shorten(word)}", hint=hint)
     listing = f"`harness {' '.join((*(error.command_chain or ()), '--help'))}` lists every flag"
     return UsageError(f"unknown option {shorten(word)}", hint=f"did you mean {known[close[0]]}?" if close else listing)
 

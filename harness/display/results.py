@@ -8,7 +8,7 @@ from typing import Final
 from rich.console import Console
 
 from harness.core.result import Result
-from harness.display.tables import fit_table, print_line, widen
+from harness.display.tables import find_hidden, fit_table, print_line, widen
 from harness.presentation.evaluation_table import LAYERS, format_evaluation_legend
 from harness.presentation.measurement_table import format_legend
 from harness.presentation.sections import (
@@ -84,6 +84,8 @@ def _show_measurements(
         table = fit_table(section.overview, console)
         console.print(table)
         _show_muted(format_legend({str(column.header) for column in table.columns}), console)
+        if hidden := find_hidden(section.overview, console):
+            _show_muted(f"a wider terminal also shows: {', '.join(hidden)}", console)
     for line in section.fastest:
         print_line(line, console)
     _show_table(section.generations, console)

@@ -74,10 +74,18 @@ def build_evaluation_table(results: Sequence[Result]) -> list[Column]:
         Column("backend", [_cell(result.backend) for result in results], weight=10, distinguishing=True),
         Column("latency", [Span(format_median(main) if main else "") for main in mains], right=True),
         Column("±", [Span(format_precision(main.precision) if main else "") for main in mains], weight=40, right=True),
-        Column("size", [Span(format_quantity(program_size(result), "bytes")) for result in results], right=True),
+        Column(
+            "size", [Span(format_quantity(program_size(result), "bytes")) for result in results], weight=45, right=True
+        ),
     ]
     columns += [
-        Column(_HEADINGS[name], [_overview_cell(result, name) for result in results], right=True) for name in _OVERVIEW
+        Column(
+            _HEADINGS[name],
+            [_overview_cell(result, name) for result in results],
+            weight=_WEIGHTS.get(_HEADINGS[name], KEEP),
+            right=True,
+        )
+        for name in _OVERVIEW
     ]
     pareto = [_pareto_cell(result, ranked, dominated) for result in results]
     return [*columns, Column("pareto", pareto if len(compromises) > 1 else [Span("")] * len(results))]

@@ -188,6 +188,10 @@ def test_words_behind_all_that_a_command_takes_are_named(
         ("--devics", "did you mean --devices?"),
         ("--marign", "did you mean --margin?"),
         ("--modelcache", "did you mean --model-cache?"),
+        (
+            "--json",
+            "--simple-screen-reporter writes one line of JSON per result, and `harness report LAST --json` all of them",
+        ),
         *((flag, "`harness run --help` lists every flag") for flag in ("--foo", "--iter", "--bar", "-x")),
     ],
 )

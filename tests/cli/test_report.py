@@ -32,6 +32,13 @@ def test_the_list_is_filtered(tree: Path, capsys: pytest.CaptureFixture[str]) ->
     shown = capsys.readouterr().out
     assert "mv2/b" in shown
     assert "mv2/a" not in shown
+    assert _report(tree, "--only", "b") == 0, "tables show the identifier alone"
+    assert capsys.readouterr().out == shown
+
+
+def test_a_list_without_results_names_benchmarks_that_there_are(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _report(tree, "--only", "x") == 0
+    assert "hint: benchmarks there: mv2/b, mv2/a" in capsys.readouterr().out
 
 
 def test_the_last_run_is_shown_whole(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:

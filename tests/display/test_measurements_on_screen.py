@@ -17,6 +17,7 @@ from harness.core.result import Outcome, Result
 from harness.testing.results import BUILD, DEVICE, failed_result, ok_result, report_of, timing
 from reporters.screen import ScreenReporter, create
 from tests.display.screens import DOUBT, ESCAPE, measured, on_terminal, piped, table, with_metrics
+from tests.presentation.evaluation_samples import evaluated_result
 
 
 def test_a_row_has_median_speed_and_spread() -> None:
@@ -24,6 +25,17 @@ def test_a_row_has_median_speed_and_spread() -> None:
     assert names == ["benchmark", "median", "±", "speed", "MAD", "p90", "peak memory", "launches", "n"]
     assert rows[0] == ["mv2-fp32", "10.0 ms", "2.7 %", "1.00×", "1.0 %", "10.2 ms", "40.0 MiB", "5", "5"]
     assert rows[1] == ["mv2-q8", "4.00 ms", "2.7 %", "2.50×", "1.0 %", "4.06 ms", "40.0 MiB", "5", "5"]
+
+
+def test_columns_without_room_are_named() -> None:
+    narrow = on_terminal(measured("mv2-fp32", 10.0), measured("mv2-q8", 4.0), width=50)
+    assert "a wider terminal also shows: peak memory, launches, n" in " ".join(narrow.split())
+    assert "a wider terminal" not in piped(measured("mv2-fp32", 10.0), measured("mv2-q8", 4.0))
+
+
+def test_an_evaluation_keeps_its_name_on_a_narrow_terminal() -> None:
+    text = on_terminal(evaluated_result("mv2-xnnpack_q8-t1"), evaluated_result("mv2-xnnpack_q8-t2"), width=80)
+    assert "mv2-xnnpack_q8-t1" in text
 
 
 def test_marks_show_what_can_be_trusted() -> None:
@@ -245,7 +257,8 @@ def test_an_interval_wider_than_wanted_is_noted_quietly() -> None:
         )
 
     wide = "mv2/b: the interval is wider than ±2 % after all launches or the time limit\n"
-    assert f"· {wide}" in piped(wanting("a", 0.05), wanting("b", 0.02))
+    for verbose in (False, True):
+        assert f"· {wide}" in piped(wanting("a", 0.05), wanting("b", 0.02), verbose=verbose)
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 120, 200])

@@ -34,6 +34,16 @@ from harness.store.index import IndexEntry, build_entry
 _LATEST = 25
 """Number of results in the list of everything: a screenful."""
 
+_NAMED = 8
+"""Benchmarks that are named where none was selected."""
+
+
+def _name_benchmarks(entries: Sequence[IndexEntry]) -> str:
+    """Name the latest benchmarks of entries, for somebody who asked for others."""
+    titles = list(dict.fromkeys(f"{entry.model}/{entry.identifier}" for entry in reversed(entries)))
+    more = f", and {len(titles) - _NAMED} more" if len(titles) > _NAMED else ""
+    return ", ".join(titles[:_NAMED]) + more
+
 
 def latest(settings: Settings, console: Console, selection: ResultFilter = EVERYTHING) -> ExitCode:
     """List the selected results of the local tree, oldest first; without a selection the newest ones."""
@@ -50,6 +60,8 @@ def latest(settings: Settings, console: Console, selection: ResultFilter = EVERY
     if not entries:
         none = "no results" if selection == EVERYTHING else "no such results"
         print_line(Line.of(f"{none} in {settings.local_reporter}"), console)
+        if known := _name_benchmarks(stored.entries):
+            print_line(Line.of(Span(f"  hint: benchmarks there: {known}", Tone.MUTED)), console)
         return ExitCode.OK
     listing = _listing(entries)
     console.print(fit_table(listing, console))
