@@ -18,8 +18,8 @@ class _Options(TypedDict, total=False):
     """Options of every function that measures."""
 
     only: str | Sequence[str]
-    """Keep the benchmarks whose name (`model/identifier`) matches one of these patterns: `*q8*`, or `tag:nightly`,
-    `model:mv2`, and any axis of the matrix: `backend:xnnpack_*`.
+    """Keep the benchmarks whose name (`model/identifier`, or the latter) matches one of these patterns: `*q8*`, or
+    `tag:nightly`, `model:mv2`, and any axis of the matrix: `backend:xnnpack_*`.
     """
 
     skip: str | Sequence[str]

@@ -45,10 +45,13 @@ def locate_specification(word: str) -> Path:
     specification, else a folder of the present folder.
 
     Raises:
-        UsageError: The word is none of these.
+        UsageError: The word is none of these, or a file that is missing and called like a built-in specification.
     """
     path = Path(word).expanduser()
     if is_path(word) or is_path(str(path)):
+        is_missing = path.suffix in SUFFIXES and not os.path.exists(path)  # noqa: PTH110 - `Path.exists` raises likewise
+        if is_missing and path.stem in find_specifications():
+            raise UsageError(f"no file {word}", hint=f"the built-in specification is called `{path.stem}`")
         return path
     known = find_specifications()
     if word in known:

@@ -72,8 +72,8 @@ class Settings:
     only: Annotated[
         tuple[str, ...],
         Option(
-            "Keep the benchmarks whose name (`model/identifier`) matches one of these patterns: `*q8*`, or "
-            "`tag:nightly`, `model:mv2`, and any axis of the matrix: `backend:xnnpack_*`.",
+            "Keep the benchmarks whose name (`model/identifier`, or the latter) matches one of these patterns: `*q8*`, "
+            "or `tag:nightly`, `model:mv2`, and any axis of the matrix: `backend:xnnpack_*`.",
             WHAT,
             value="PATTERN",
         ),

@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from harness.core.build import BuildInfo
 from harness.core.comparison import Comparison
+from harness.core.launch_interval import interval_of
 from harness.core.metric import Metric
 from harness.core.result import Result
 from harness.core.scalars import Scalar
@@ -93,6 +94,8 @@ class MetricRow(BenchmarkRow):
         text: The text of a metric that is one.
         n: Number of samples.
         median: Median, in `unit`, as all statistics are but `n` and `cv`.
+        median_low: Lower end of the 95 % interval of the median over the launches of the run; absent for one launch.
+        median_high: Upper end.
         mean: Mean.
         min: Smallest sample.
         p10: 10th percentile.
@@ -128,6 +131,8 @@ class MetricRow(BenchmarkRow):
     text: str | None = None
     n: int | None = None
     median: float | None = None
+    median_low: float | None = None
+    median_high: float | None = None
     mean: float | None = None
     min: float | None = None
     p10: float | None = None
@@ -248,8 +253,11 @@ def _describe(metric: Metric, comparison: Comparison | None) -> dict[str, object
     summary = {_REPEATED.get(name, name): value for name, value in metric.summary.items()}
     named = {column: summary.pop(name, None) for name, column in _COLUMNS_OF_STATISTICS.items()}
     compared = comparison is not None and metric.name == comparison.metric
+    interval = metric.interval or interval_of(metric)  # results of older versions have none
     return {
         **named,
+        "median_low": interval.low if interval is not None else None,
+        "median_high": interval.high if interval is not None else None,
         "statistic": summary,
         "metric": metric.name,
         "unit": metric.unit,

@@ -87,3 +87,10 @@ def test_a_first_word_that_is_neither_command_nor_specification_is_an_error(word
     with pytest.raises(UsageError, match="neither a command nor a specification") as error:
         insert_default_command([word], COMMANDS)
     assert error.value.hint == hint
+
+
+def test_a_missing_file_called_like_a_built_in_specification_is_told_its_name(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no file") as caught:
+        locate_specification("elsewhere/models/mv2.json")
+    assert caught.value.hint == "the built-in specification is called `mv2`"
+    assert locate_specification(str(tmp_path / "other.json")) == tmp_path / "other.json"
