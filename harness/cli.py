@@ -191,7 +191,7 @@ def _run_guarded(argv: Sequence[str]) -> int:
         reason = failure.strerror if isinstance(failure, OSError) else failure
         warn(
             f"standard output cannot be written: {reason}\n"
-            "  hint: make room there, or write elsewhere; results were stored before, and `harness report` shows them"
+            "  hint: make room there, or write elsewhere; what was measured is stored, and `harness report` shows it"
         )
         return ExitCode.ENVIRONMENT if code in _MILDER else code
 

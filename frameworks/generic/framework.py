@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from frameworks.given_programs import GivenPrograms, require_commands
 from frameworks.observations.converters import Parsed, parse_outputs
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.command import Command, Completed
+from harness.core.metric import LATENCY, Observation
+from harness.core.note import Note
 
 
 class Generic(GivenPrograms):
@@ -30,4 +32,16 @@ class Generic(GivenPrograms):
 
     def parse(self, completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
         """Parse the outputs of the programs, then the output files that have a converter."""
-        return parse_outputs(completed, benchmark)
+        observations, notes = parse_outputs(completed, benchmark)
+        return observations, (*notes, *_note_iterations(observations, benchmark))
+
+
+def _note_iterations(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
+    """Note that a program reported fewer iterations than the specification asks for: it may not know the number."""
+    latencies = [len(each.samples) for each in observations if each.name == LATENCY]
+    if 0 < sum(latencies) < benchmark.iterations:
+        yield Note(
+            code="iterations",
+            message=f"the program reported {sum(latencies)} of {benchmark.iterations} iterations in a launch",
+            hint="give it the number, as `{iter}` in `commands`, or set the `iter` that it makes",
+        )

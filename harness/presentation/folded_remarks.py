@@ -25,6 +25,7 @@ _CAUSES: Final = {
     "disturbed": "another program used the CPU of the runner",
     "noisy": "launches or iterations differ much",
     "stopped_early": "the time limit ended launches early",
+    "iterations": "programs reported fewer iterations than they were asked for",
     "fewer_launches": "the time limit was over before all launches were made",
     "few_samples": "too few samples to assess their noise",
     "warming_up": "the warm-up was not over",

@@ -12,6 +12,8 @@ _FAR_APART: Final = 3.0
 """A larger ratio of the ends of a range says no more than its lower end."""
 _WHOLE_PERCENT: Final = 0.0995
 """From here on a percentage is shown without decimals."""
+_SMALLEST_SHOWN: Final = 0.0005
+"""Precision below which its only decimal would be a zero."""
 _MINUTE_S: Final = 60
 _SIZES: Final = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
 
@@ -50,6 +52,8 @@ def format_precision(precision: float | None) -> str:
     """Format half of the width of an interval, relative to its median: 0.0123 is `1.2 %`; None is empty."""
     if precision is None:
         return ""
+    if 0.0 < precision < _SMALLEST_SHOWN:
+        return "< 0.1 %"
     if precision > 1:
         return "> 100 %"
     return f"{100 * precision:.1f} %" if precision < _WHOLE_PERCENT else f"{100 * precision:.0f} %"

@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core.metric import convert
-from harness.presentation.numbers import format_factor, format_median, format_number, format_quantity, format_spread
+from harness.presentation.numbers import (
+    format_factor,
+    format_median,
+    format_number,
+    format_precision,
+    format_quantity,
+    format_spread,
+)
 from tests.display.screens import measured
 
 
@@ -64,3 +71,9 @@ def test_the_spread_is_a_share_of_the_median() -> None:
 def test_a_mean_is_shown_where_there_is_no_median() -> None:
     metric = measured("a", 10.0).metrics[0].model_copy(update={"summary": {"mean": 2.0}})
     assert format_median(metric) == "mean 2.00 ms"
+
+
+def test_a_precision_is_no_false_zero() -> None:
+    assert [format_precision(each) for each in (None, 0.0, 0.0001, 0.0123, 0.2, 2.0)] == [
+        *("", "0.0 %", "< 0.1 %", "1.2 %", "20 %", "> 100 %"),
+    ]

@@ -201,3 +201,13 @@ def test_an_unreadable_output_file_makes_the_result_untrusted(tmp_path: Path) ->
 
 def test_output_files_of_a_failed_launch_are_not_read() -> None:
     assert framework().parse([said()], benchmark(output("x", "json_converter"))) == ((), ())
+
+
+@pytest.mark.parametrize(("asked", "codes"), [(30, ["iterations"]), (2, []), (1, []), (-1, [])])
+def test_a_program_that_reports_fewer_iterations_than_asked_for_is_noted(asked: int, codes: list[str]) -> None:
+    printed = "".join(f"PyTorchObserver {LINE % value}\n" for value in (5, 6))
+    completed = Completed(command=("x",), exit_code=0, stdout=printed, stderr="", wall_s=0.1)
+    asked_for = benchmark().model_copy(update={"iterations": asked})
+    _, notes = framework().parse([completed], asked_for)
+    assert [note.code for note in notes] == codes
+    assert all(note.trust and "2 of 30 iterations" in note.message for note in notes)
