@@ -25,6 +25,8 @@ def render_changes(
         selection: The cells that they are of.
         site: The site.
     """
+    worse = [change for change in changes if is_worse(change)]
+    better = [change for change in changes if not is_worse(change)]
     return render_view(
         "changes.html",
         site,
@@ -33,8 +35,10 @@ def render_changes(
         selection=selection,
         summary=summarise_changes(changes, levels, period),
         period=offer_periods(site, period, selection),
-        worse=[describe_change_row(change, site.links) for change in changes if is_worse(change)],
-        better=[describe_change_row(change, site.links) for change in changes if not is_worse(change)],
+        worse=[describe_change_row(change, site.links) for change in worse],
+        order_of_worse=_describe_order(worse),
+        better=[describe_change_row(change, site.links) for change in better],
+        order_of_better=_describe_order(better),
         levels=[describe_change_row(change, site.links) for change in levels],
         unknown=WHAT_IS_UNKNOWN,
         nothing=(
@@ -64,6 +68,13 @@ def summarise_changes(changes: Sequence[ChangeRow], levels: Sequence[ChangeRow],
         parts += [f"{_count(len(culprits), 'culprit')} known"] if culprits else []
     parts += [_count(better, "improvement")] if better else []
     return f"{', '.join(parts)}{when}."
+
+
+def _describe_order(changes: Sequence[ChangeRow]) -> str:
+    """Return the order of changes as `HistoryReader.changes` gives them."""
+    if len({change.proof for change in changes}) > 1:
+        return "verified alarms before comparisons, the largest of each first"
+    return "largest first"
 
 
 def _count(count: int, noun: str) -> str:

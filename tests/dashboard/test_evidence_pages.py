@@ -32,6 +32,15 @@ def test_a_change_names_its_culprit_its_interval_and_its_evidence() -> None:
     assert 'href="/alarms/step%3A0123"' in text
 
 
+def test_a_list_of_alarms_and_comparisons_says_its_order() -> None:
+    alarm = make_change(1)
+    comparison = make_change(2, proof=Proof.COMPARISON, alarm="", culprit=False)
+    mixed = render_changes((alarm, comparison), (), Period(), Selection(), make_site())
+    assert "2 proven, verified alarms before comparisons, the largest of each first" in mixed
+    alike = render_changes((alarm, alarm), (), Period(), Selection(), make_site())
+    assert "2 proven, largest first" in alike
+
+
 def test_levels_stand_below_what_they_cannot_show_and_have_no_verdict() -> None:
     level = make_change(1, proof=Proof.MEDIANS, verdict=Verdict.UNDECIDED, alarm="", culprit=False)
     text = render_changes((), (level,), Period(), Selection(), make_site())
