@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from harness.dashboard.links import Site
 from harness.dashboard.rendering import render_view
+from harness.dashboard.wording import name_commit
 from harness.store.history import CommitPage, CommitRow, Page, ResultPage
 
 
@@ -30,13 +31,11 @@ def render_commit(row: CommitRow, results: ResultPage, site: Site, page: Page | 
         site: What all pages have in common.
         page: Which part of the results; None where there are no others.
     """
-    known = row.commit
-    name = known.name or (known.id[:12] if len(known.id) >= 40 else known.id)
     controls = {each.contrast.control.id: each.contrast.control for each in results.rows if each.contrast is not None}
     return render_view(
         "commit.html",
         site,
-        title=f"Commit {name}",
+        title=f"{'Program' if row.commit.is_given else 'Commit'} {name_commit(row.commit)}",
         view="Commits",
         row=row,
         results=results,

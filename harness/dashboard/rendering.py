@@ -13,10 +13,10 @@ from harness.core.comparison import Verdict
 from harness.core.effect import Effect
 from harness.core.outcome import Outcome
 from harness.dashboard.links import Site
-from harness.dashboard.wording import format_range
+from harness.dashboard.wording import format_range, name_commit
 from harness.presentation.numbers import format_change, format_factor, format_interval, format_percent, format_quantity
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT, VerdictCategory
-from harness.store.history import Figure, Page, ResultRow
+from harness.store.history import CommitInfo, Figure, Page, ResultRow
 from reporters.document.rendering import render_page
 
 _PACKAGE: Final = "harness.dashboard"
@@ -40,6 +40,10 @@ class Shown:
         if low is None or high is None:
             return ""
         return format_range(low, high, unit)
+
+    def commit(self, commit: CommitInfo) -> str:
+        """Return the short name of a commit."""
+        return name_commit(commit)
 
     def change(self, effect: Effect | None) -> str:
         """Return a relative change; empty where there is none."""

@@ -14,8 +14,13 @@ _NAME = 40
 
 
 def name_commit(commit: CommitInfo | None) -> str:
-    """Return the short name of a commit; `no build` where there is none."""
-    return clip(short_id(commit.id), _NAME) if commit is not None and commit.id else "no build"
+    """Return the short id of a commit, or the file name of a given program; `no build` where there is none.
+
+    A commit may have been asked for by a name that means another one by now, such as `main` or `HEAD~6`.
+    """
+    if commit is None or not commit.id:
+        return "no build"
+    return clip((commit.name if commit.is_given else "") or short_id(commit.id), _NAME)
 
 
 def format_day(seconds: float) -> str:

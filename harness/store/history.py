@@ -14,6 +14,7 @@ from typing import Annotated, Final, Protocol
 from pydantic import Field
 
 from harness.core.alarm import AlarmReport, AlarmStage
+from harness.core.build import GIVEN_SOURCES
 from harness.core.comparison import Verdict
 from harness.core.device_doubt import DeviceDoubt
 from harness.core.effect import Effect
@@ -127,6 +128,11 @@ class CommitInfo(Value):
     subject: str = ""
     author: str = ""
     url: str = ""
+
+    @property
+    def is_given(self) -> bool:
+        """True for a program that the user gave, which is no commit: `name` is its file name, if it has one."""
+        return self.source in GIVEN_SOURCES
 
 
 class Cell(Value):
@@ -419,7 +425,7 @@ class CommitRow(Value):
 
 
 class CommitPage(Value):
-    """Part of the list of commits, newest first.
+    """Part of the list of commits, newest first, without programs that users gave.
 
     Attributes:
         rows: The rows.
@@ -688,7 +694,10 @@ class HistoryReader(Protocol):
         """
 
     def commits(self, text: str, page: Page) -> CommitPage:
-        """Return commits by their newest measurement; of a text, those whose id, name or subject has it."""
+        """Return commits by their newest measurement; of a text, those whose id, name or subject has it.
+
+        Programs that users gave are no commits.
+        """
 
     def commit(self, name: str) -> CommitRow | None:
         """Return a commit by its id, the only one that begins so, or the name that it was asked for by.

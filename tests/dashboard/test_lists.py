@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from harness.store.history import (
     Cell,
     CommitDifference,
     CommitInfo,
+    CommitPage,
     CommitRow,
     Contrast,
     DeviceInfo,
@@ -80,6 +82,21 @@ def test_names_are_text_on_every_list(history: History) -> None:
     ]
     for page in pages:
         assert "<script>alert" not in page
+
+
+def test_a_commit_is_its_hash_with_the_name_that_it_was_asked_for_behind_it() -> None:
+    row = CommitRow(commit=CommitInfo(id="c" * 40, name="HEAD~6"), results=1, measured=1.0)
+    listed = render_commits(CommitPage(rows=(row,), total=1), "", _site())
+    assert re.search(r">c{12}</a> <span [^>]*>HEAD~6</span>", listed)
+    page = render_commit(row, ResultPage(), _site())
+    assert f"<h1>Commit {'c' * 12}</h1>" in page
+    assert "<dt>asked for as</dt><dd>HEAD~6</dd>" in page
+
+
+def test_a_given_program_is_its_file_name() -> None:
+    program = CommitInfo(id="0123456789ab", source="prebuilt", name="hang.sh")
+    page = render_commit(CommitRow(commit=program, results=1, measured=1.0), ResultPage(), _site())
+    assert "<h1>Program hang.sh</h1>" in page
 
 
 def test_an_empty_store_says_how_it_is_filled() -> None:

@@ -126,7 +126,8 @@ class SiteWriter:
         """Yield the pages that every folder has."""
         contents = self.contents
         latest = ResultPage(rows=contents.latest, total=len(contents.latest))
-        commits = CommitPage(rows=contents.commits, total=contents.total)
+        listed = tuple(row for row in contents.commits if not row.commit.is_given)
+        commits = CommitPage(rows=listed, total=contents.total)
         yield LATEST, lambda site: render_latest(latest, _EVERY_CELL, _ALL, site)
         yield CHANGES, lambda site: render_changes(contents.changes, contents.levels, _ALWAYS, _EVERY_CELL, site)
         yield COMMITS, lambda site: render_commits(commits, "", site)

@@ -52,7 +52,7 @@ class Contents:
         latest: The newest result of each cell.
         changes: Proven changes.
         levels: First and last medians of each cell.
-        commits: Commits that have a page, newest first.
+        commits: Commits that have a page, newest first; among them given programs that changed a metric.
         pairs: Control and treatment of the pages of two commits side by side.
         alarms: Every alarm.
         pages: What has a page.
@@ -123,8 +123,8 @@ def _pair_commits(commits: Sequence[CommitRow], history: HistoryReader) -> Itera
     for place, row in enumerate(commits):
         results = history.results_of(row.commit.id, _EVERY_CELL, Page(limit=_MOST)).rows
         controls = {result.contrast.control.id: result.contrast.control for result in results if result.contrast}
-        if place + 1 < len(commits):
-            before = commits[place + 1].commit
+        before = next((other.commit for other in commits[place + 1 :] if not other.commit.is_given), None)
+        if before is not None and not row.commit.is_given:
             controls.setdefault(before.id, before)
         yield from ((control, row.commit) for control in controls.values() if control.id != row.commit.id)
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Row, case, func, or_, select
 
+from harness.core.build import GIVEN_SOURCES
 from harness.core.comparison import Verdict
 from harness.core.errors import UsageError
 from harness.core.outcome import Outcome
@@ -27,8 +28,11 @@ _NOT_FAILED: Final = [outcome.value for outcome in Outcome if outcome is Outcome
 
 
 def list_commits(connection: Connection, text: str, page: Page) -> CommitPage:
-    """Return commits with results, by their newest measurement, newest first."""
-    conditions: list[ColumnElement[bool]] = [COMMITS.c.measured.is_not(None)]
+    """Return commits with results, by their newest measurement, newest first; given programs are none."""
+    conditions: list[ColumnElement[bool]] = [
+        COMMITS.c.measured.is_not(None),
+        COMMITS.c.source.not_in(sorted(GIVEN_SOURCES)),
+    ]
     if text:
         conditions.append(contains((COMMITS.c.sha, COMMITS.c.name, COMMITS.c.subject), text))
     newest = func.max(COMMITS.c.measured)

@@ -75,6 +75,17 @@ def test_a_text_finds_ids_names_and_subjects_and_escapes_wildcards(database: Dat
         assert [row.commit.id for row in reader.commits(text, FIRST).rows] == [sha(day) for day in days]
 
 
+def test_given_programs_are_no_commits(database: Database) -> None:
+    given = build(1, source="prebuilt", commit="0123456789ab", commit_name="hang.sh")
+    keep(database, good(1, build=given), good(2), good(3, build=build(3, source="none", commit="none")))
+    reader = History(database)
+    page = reader.commits("", FIRST)
+    assert ([row.commit.id for row in page.rows], page.total) == ([sha(2)], 1)
+    program = reader.commit("hang.sh")
+    assert program is not None, "results link to it"
+    assert program.commit.is_given
+
+
 def test_a_commit_is_found_by_id_beginning_and_name(database: Database) -> None:
     keep(database, good(0xAB, build=build(0xAB, commit_name="v1.2")), good(0xAC))
     reader = History(database)
