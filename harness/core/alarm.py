@@ -242,7 +242,7 @@ class AlarmReport(Value):
         device_name: Name of the device for people.
         before: Last commit without the change.
         series: The points of the series.
-        command: The command that measures the change again, on one line.
+        command: The command that measures again what the size of the alarm is of, on one line.
         closing_command: The command that closes the alarm, without the reason; empty where it is closed.
         discovery: When and by whom it was found.
         results: The results that show it: folders relative to that of all results, or URLs.

@@ -18,6 +18,7 @@ from harness.dashboard.rendering import render_view
 from harness.dashboard.wording import format_day, format_moment
 from harness.presentation.alarm_headlines import (
     clip,
+    describe_remeasurement,
     describe_size,
     format_effect,
     headline,
@@ -154,6 +155,7 @@ def render_alarm(detail: AlarmDetail, site: Site) -> str:
         result_href=site.links.result(verification.result) if verification is not None and verification.result else "",
         results=[place for place in report.results if is_web_address(place)],
         command=report.command,
+        remeasurement=describe_remeasurement(report),
         closing=f"{report.closing_command} {REASON}" if report.closing_command else "",
         remarks=[_describe_remark(remark) for remark in row.remarks],
         action=f"{site.links.alarm(row.identity)}/remarks" if site.live and site.person else "",

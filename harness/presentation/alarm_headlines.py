@@ -167,6 +167,19 @@ def describe_size(report: AlarmReport) -> str:
     return f"{format_effect(size.effect)}: {compared}, from {describe_origin(size)}"
 
 
+def describe_remeasurement(report: AlarmReport) -> str:
+    """Say what the command of a report compares: the culprit, where it is known, or the range of the detection."""
+    size, culprits = report.alarm.size, report.alarm.culprits
+    before, after = _name(size.before, report), _name(size.after, report)
+    if len(culprits) == 1:
+        return f"{after}, the culprit, against the commit before it, {before}"
+    if culprits:
+        return f"{after} against {before}, the range of all {len(culprits)} culprits"
+    if len(report.alarm.candidates) == 1:
+        return f"{after}, the only commit in question, against the commit before it, {before}"
+    return f"{after} against {before}, the range in which the change was detected; the culprit is not known"
+
+
 def describe_origin(size: AlarmSize) -> str:
     """Name the measurement that a size is from."""
     return _MEASUREMENTS[size.origin]

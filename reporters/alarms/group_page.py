@@ -19,6 +19,7 @@ from harness.presentation.alarm_headlines import (
     clip,
     describe_change,
     describe_origin,
+    describe_remeasurement,
     describe_series,
     describe_size,
     format_effect,
@@ -169,7 +170,7 @@ def _cells(report: AlarmReport) -> Sequence[Cell]:
 def _article(report: AlarmReport, number: int) -> _AlarmArticle:
     draws = bool(report.series) and number < _PICTURES
     closing = f"{report.closing_command} {REASON}" if report.closing_command else ""
-    commands = (("measure it again", report.command), ("close it", closing))
+    commands = ((f"measure it again: {describe_remeasurement(report)}", report.command), ("close it", closing))
     page = f"../{quote(encode_segment(report.alarm.identity), safe=_OF_PATHS)}/alarm.md"
     return _AlarmArticle(
         anchor=_anchor(report),

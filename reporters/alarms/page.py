@@ -19,6 +19,7 @@ from harness.presentation.alarm_headlines import (
     clip,
     commits_of,
     describe_range,
+    describe_remeasurement,
     describe_size,
     format_effect,
     headline,
@@ -235,6 +236,7 @@ def _operator_row(operator: ChangedOperator) -> tuple[str, ...]:
 def _command(report: AlarmReport) -> Iterator[str]:
     if report.command:
         yield "## To measure it again"
+        yield _plain(f"It compares {describe_remeasurement(report)}.")
         yield fence(typed(report.command), "sh")
     if report.closing_command:
         yield "## To close it"

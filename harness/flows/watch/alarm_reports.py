@@ -15,7 +15,6 @@ from harness.core import DEFAULT_PLATFORM
 from harness.core.alarm import Alarm, AlarmEvent, AlarmOrigin, AlarmReport, AlarmStage
 from harness.core.alarm_message import AlarmMessage
 from harness.core.alarm_protocols import AlarmGroupReporter, AlarmReporter
-from harness.core.change import Change
 from harness.core.commit import Commit, PublishedSource, Source, short_id
 from harness.core.culprit import Candidate
 from harness.core.errors import DeliveryFailed, HarnessError, UsageError
@@ -176,7 +175,7 @@ class AlarmReports:
             device_name=(verification.device_name if verification is not None else "") or change.device,
             before=self._resolve(change.last_without, alarm),
             series=series.points,
-            command=self.command(change, platform or self.settings.platform),
+            command=self.command(alarm, platform or self.settings.platform),
             closing_command="" if alarm.stage is AlarmStage.CLOSED else self.closing_command(alarm),
             discovery=origin(alarm.opened),
             results=self._results(alarm),
@@ -232,15 +231,19 @@ class AlarmReports:
             words += ["--by", short_id(alarm.recovery.after)]
         return shlex.join([*words, "--reason"])
 
-    def command(self, change: Change, platform: str) -> str:
-        """Return the command that measures a change again on its device, wherever it is typed."""
+    def command(self, alarm: Alarm, platform: str) -> str:
+        """Return the command that measures a change again on its device, wherever it is typed.
+
+        It compares the two commits that the size of the alarm is of (`harness.presentation.alarm_headlines`).
+        """
+        change, size = alarm.change, alarm.size
         files = [str(file.resolve()) for file in self.settings.benchmark_file]
         words = ["harness", "compare", "-b", *files, "--source", self.source.name]
         words += [
             "--control",
-            change.last_without,
+            size.before,
             "--treatment",
-            change.first_with,
+            size.after,
             "--only",
             glob.escape(change.title),
         ]

@@ -15,7 +15,7 @@ import pytest
 
 from harness.analysis.trend.changes import TrendReader
 from harness.config.settings import Settings
-from harness.core.alarm import AlarmEvent, AlarmReport, AlarmStage, Verification
+from harness.core.alarm import Alarm, AlarmEvent, AlarmReport, AlarmStage, Verification
 from harness.core.build import BuildInfo
 from harness.core.change import ChangeKind
 from harness.core.commit import Commit, Source
@@ -39,7 +39,7 @@ from harness.watch.tasks import CommitOutcome, WatchTasks
 from platforms.host.platform import Host
 from reporters.local import LocalReporter
 from tests.flows.instant import Instant
-from tests.watch.watching import Clock, Line, alarm, change, orders, point
+from tests.watch.watching import Clock, Line, alarm, change, found, orders, point
 
 CONTROL, TREATMENT = (Commit(source="git:/src", id=name * 40) for name in "ab")
 
@@ -190,10 +190,24 @@ def test_commits_that_were_skipped_on_purpose_are_no_failure() -> None:
 
 def again(platform: str, *requested: str) -> list[str]:
     """The words of the command that measures an alarm of a device again."""
-    changed = change(device="SERIAL 1", first="a" * 40, last="b" * 40)
+    return again_of(alarm(changed=change(device="SERIAL 1", first="a" * 40, last="b" * 40)), platform, *requested)
+
+
+def again_of(raised: Alarm, platform: str, *requested: str) -> list[str]:
     state = cast("State", None)
     reports = AlarmReports(state, Line(), CompareRequest(source="git:/src"), Settings(), platforms=requested)
-    return shlex.split(reports.command(changed, platform))
+    return shlex.split(reports.command(raised, platform))
+
+
+def test_the_command_of_an_alarm_compares_the_culprit_with_the_commit_before_it() -> None:
+    detected = alarm(changed=change(first="c0", last="c10"))
+    words = again_of(detected, "host")
+    assert words[words.index("--control") :][:4] == ["--control", "c0", "--treatment", "c10"], "not searched"
+    search, candidates = found("c6")
+    culprit = search.culprits[0].model_copy(update={"before": "c5"})
+    found_it = {"search": search.model_copy(update={"culprits": (culprit,)}), "candidates": candidates}
+    words = again_of(detected.model_copy(update=found_it), "host")
+    assert words[words.index("--control") :][:4] == ["--control", "c5", "--treatment", "c6"]
 
 
 def test_the_command_of_an_alarm_measures_on_the_platform_of_its_device() -> None:

@@ -92,6 +92,15 @@ def test_the_headline_names_size_interval_and_culprit() -> None:
     )
 
 
+def test_a_page_says_what_its_command_compares() -> None:
+    before, after = commit(24).short, commit(25).short
+    assert f"It compares {after}, the culprit, against the commit before it, {before}." in render(bisected_step())
+    before, after = commit(22).short, commit(26).short
+    detected = f"It compares {after} against {before}, the range in which the change was detected; the culprit is not"
+    assert detected in render(found_step())
+    assert "the range of all 2 culprits." in render(two_culprits())
+
+
 def test_the_headline_of_an_alarm_that_was_not_searched_names_a_range() -> None:
     first, last = commit(23).short, commit(26).short
     assert headline(found_step()).endswith(f"became 3.1 % slower [2.6, 3.6] with one of 4 commits, {first} to {last}")
