@@ -66,6 +66,7 @@ def draw_rows(
     title: str | None = None,
     caption: str | None = None,
     right: Collection[str] = (),
+    whole: Collection[str] = (),
 ) -> Table:
     """Draw rows of texts with all of their columns, whatever characters they hold.
 
@@ -75,7 +76,9 @@ def draw_rows(
         title: Text above the table.
         caption: Text below the table.
         right: Headings of the columns that are aligned to the right.
+        whole: Headings of the columns that are neither folded nor cut, such as those of what a person has to type.
     """
+    texts = [[plain_text(cell) for cell in row] for row in rows]
     table = Table(
         box=SIMPLE_HEAD,
         show_edge=False,
@@ -87,10 +90,11 @@ def draw_rows(
         show_header=bool(header),
         header_style="bold",
     )
-    for name in header:
-        table.add_column(name, justify="right" if name in right else "left")
-    for row in rows:
-        table.add_row(*map(plain_text, row))
+    for number, name in enumerate(header):
+        width = max((row[number].cell_len for row in texts), default=0) if name in whole else None
+        table.add_column(name, justify="right" if name in right else "left", no_wrap=name in whole, min_width=width)
+    for row in texts:
+        table.add_row(*row)
     return table
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,8 @@ from harness.watch.store.state import State
 
 _LEAST_DIGITS: Final = 4
 """Fewest characters of an abbreviated identity or commit."""
+_SHOWN_DIGITS: Final = 8
+"""Fewest characters of an identity that are shown: the same beginning names the alarm when there are more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,23 @@ def _find_alarms(state: State, name: str, *, are_open: bool) -> Sequence[Alarm]:
         state_now = "closed" if are_open else "open"
         raise UsageError(f"{name} is {state_now} already: {named[0].reason or named[0].stage}")
     return wanted
+
+
+def abbreviate(identities: Collection[str]) -> dict[str, str]:
+    """Return the beginning of each identity by which `close_alarms` finds this alarm and no other of them."""
+    ordered = sorted(set(identities))
+    shared = [_count_shared(*pair) for pair in pairwise(ordered)]
+    longest = map(max, [0, *shared], [*shared, 0])
+    return {
+        identity: identity[: max(length + 1, _SHOWN_DIGITS)] for identity, length in zip(ordered, longest, strict=True)
+    }
+
+
+def _count_shared(first: str, second: str) -> int:
+    """Return how many characters two texts have in common at their beginning."""
+    return next(
+        (place for place, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1]), len(first)
+    )
 
 
 def _is_caused_by(alarm: Alarm, name: str) -> bool:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from harness.cli import main
 from harness.core.alarm import AlarmEvent, AlarmStage
 from harness.core.commit import Commit
+from harness.flows.inspect import alarms as flow
 from harness.watch.store.commits import CommitStatus
 from harness.watch.store.notifications import DeliveryStatus
 from harness.watch.store.state import State, open_state
@@ -43,7 +46,7 @@ def alarms(state: State, *words: str) -> int:
 def test_an_alarm_is_listed_closed_and_opened_again(state: State, capsys: pytest.CaptureFixture[str]) -> None:
     assert alarms(state) == 0
     shown = capsys.readouterr().out
-    assert "5f2b5f2b-mv2" in shown
+    assert "5f2b5f2b " in shown
     assert "736ae249736a" in shown
     assert alarms(state, "close", "736ae249", "--by", "b4b4b4b4", "--reason", "faster\nloop") == 0
     shown = capsys.readouterr().out
@@ -55,11 +58,24 @@ def test_an_alarm_is_listed_closed_and_opened_again(state: State, capsys: pytest
     assert alarms(state) == 0
     assert "no alarm is open" in capsys.readouterr().out
     assert alarms(state, "list", "--closed") == 0
-    assert "5f2b5f2b-mv2" in capsys.readouterr().out
+    assert "5f2b5f2b " in capsys.readouterr().out
     assert alarms(state, "reopen", "5f2b5f2b-mv2", "--reason", "no, it is slow") == 0
     assert "open again: 5f2b5f2b-mv2" in capsys.readouterr().out
     waiting = [entry.notification.event for entry in state.deliveries.with_status(DeliveryStatus.WAITING)]
     assert waiting == [AlarmEvent.BISECTED, AlarmEvent.CLOSED, AlarmEvent.REOPENED]
+
+
+def test_an_alarm_is_closed_by_what_the_list_shows_on_a_narrow_screen(state: State) -> None:
+    for identity in ("e078a3cd09577f88-5be2c0a1", "e078a3cd0ffffff8-5be2c0a1"):
+        state.alarms.open(change(identity, benchmark="a-benchmark-with-a-long-name", device="a-long-device"), 2.0)
+    shown = io.StringIO()
+    screen = Console(file=shown, width=40, force_terminal=True, color_system=None)
+    assert flow.list_alarms(state.path, screen, with_closed=False) == 0
+    names = [line.split()[0] for line in shown.getvalue().splitlines() if line.startswith("e078")]
+    assert names == ["e078a3cd09", "e078a3cd0f"]
+    assert alarms(state, "close", names[1], "--reason", "wanted") == 0
+    (closed,) = state.alarms.in_stages(AlarmStage.CLOSED)
+    assert closed.identity == "e078a3cd0ffffff8-5be2c0a1"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from harness.display.documents import print_document
 from harness.display.tables import draw_rows, plain_text, print_output
 from harness.presentation.documents import AlarmsDocument
 from harness.presentation.numbers import format_change
-from harness.watch.closings import ClosedAlarms, close_alarms, reopen_alarms
+from harness.watch.closings import ClosedAlarms, abbreviate, close_alarms, reopen_alarms
 from harness.watch.store.state import read_state
 
 
@@ -26,15 +26,17 @@ def list_alarms(path: Path, console: Console, *, with_closed: bool, as_json: boo
         UsageError: There is no such state.
         EnvironmentProblem: It is damaged, or of another harness that cannot be read.
     """
-    stages = [stage for stage in AlarmStage if with_closed or stage is not AlarmStage.CLOSED]
     with read_state(path) as state:
-        listed = state.alarms.in_stages(*stages)
+        every = state.alarms.in_stages(*AlarmStage)
+    listed = [alarm for alarm in every if with_closed or alarm.stage is not AlarmStage.CLOSED]
     if as_json:
         print_document(AlarmsDocument(alarms=tuple(listed)), console)
         return ExitCode.OK
     header = ("alarm", "change", "benchmark", "device", "commit", "stage", "reason")
     if listed:
-        print_output(draw_rows(header, map(_row, listed)), console)
+        names = abbreviate([alarm.identity for alarm in every])
+        rows = [_row(alarm, names[alarm.identity]) for alarm in listed]
+        print_output(draw_rows(header, rows, whole=("alarm",)), console)
     else:
         print_output(plain_text("there is no alarm" if with_closed else "no alarm is open"), console)
     return ExitCode.OK
@@ -70,10 +72,10 @@ def cause_of(alarm: Alarm) -> str:
     return culprits or f"{short_id(alarm.change.last_without)}..{short_id(alarm.change.first_with)}"
 
 
-def _row(alarm: Alarm) -> tuple[str, ...]:
+def _row(alarm: Alarm, name: str) -> tuple[str, ...]:
     size = format_change(alarm.size.effect.relative_change)
     change = alarm.change
-    return (alarm.identity, size, change.title, change.device, cause_of(alarm), alarm.stage, alarm.reason)
+    return (name, size, change.title, change.device, cause_of(alarm), alarm.stage, alarm.reason)
 
 
 def _show(changed: ClosedAlarms, state: str, console: Console, *, as_json: bool) -> None:
