@@ -11,6 +11,7 @@ from typing import Final
 from harness.core.alarm import Alarm, AlarmEvent, AlarmStage, Closing
 from harness.core.commit import short_id
 from harness.core.errors import EnvironmentProblem, UsageError
+from harness.watch.notify.channels import sends_messages
 from harness.watch.store.database import Database, is_current
 from harness.watch.store.state import State
 
@@ -26,11 +27,13 @@ class ClosedAlarms:
 
     Attributes:
         alarms: The alarms as they are now.
-        channels: The number of channels that get a message about them.
+        receivers: Names of the hooks and commands that get a message about them; nobody else is told.
+        has_reports: Whether there are reports of them, such as pages, which the watcher writes anew.
     """
 
     alarms: tuple[Alarm, ...]
-    channels: int
+    receivers: tuple[str, ...] = ()
+    has_reports: bool = False
 
 
 def reopen(alarm: Alarm, reason: str, time: float) -> Alarm:
@@ -112,12 +115,13 @@ def _change_alarms(
         state = State(database)
         with state.transaction():
             alarms = tuple(change(state))
-            channels = 0
+            channels: dict[str, None] = {}
             for alarm in alarms:
                 state.alarms.update(alarm)
-                channels = max(channels, state.deliveries.queue_follow_up(alarm, event, time))
+                channels |= dict.fromkeys(state.deliveries.queue_follow_up(alarm, event, time))
                 state.log.record(f"{event}: {alarm.change.title} on {alarm.change.device}: {alarm.reason}", time)
-    return ClosedAlarms(alarms, channels)
+    receivers = tuple(filter(sends_messages, channels))
+    return ClosedAlarms(alarms, receivers, has_reports=len(channels) > len(receivers))
 
 
 def _find_alarms(state: State, name: str, *, are_open: bool) -> Sequence[Alarm]:

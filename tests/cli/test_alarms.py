@@ -51,7 +51,7 @@ def test_an_alarm_is_listed_closed_and_opened_again(state: State, capsys: pytest
     assert alarms(state, "close", "736ae249", "--by", "b4b4b4b4", "--reason", "faster\nloop") == 0
     shown = capsys.readouterr().out
     assert "closed: 5f2b5f2b-mv2: mv2/xnnpack on board (736ae249736a)" in shown
-    assert "1 channel gets a message" in shown
+    assert "hook gets a message: the watcher sends it after its next poll" in shown
     (closed,) = state.alarms.in_stages(AlarmStage.CLOSED)
     assert closed.reason.startswith("repaired by b4b4b4b4b4b4, closed by ")
     assert closed.reason.endswith(": faster loop")
@@ -63,6 +63,19 @@ def test_an_alarm_is_listed_closed_and_opened_again(state: State, capsys: pytest
     assert "open again: 5f2b5f2b-mv2" in capsys.readouterr().out
     waiting = [entry.notification.event for entry in state.deliveries.with_status(DeliveryStatus.WAITING)]
     assert waiting == [AlarmEvent.BISECTED, AlarmEvent.CLOSED, AlarmEvent.REOPENED]
+
+
+def test_pages_of_an_alarm_are_no_receivers_of_messages(state: State, capsys: pytest.CaptureFixture[str]) -> None:
+    for identity, channels in (("aaaa1111", ["report", "report page"]), ("bbbb2222", ["report", "hook 2", "command"])):
+        changed = change(identity)
+        state.alarms.open(changed, 1.0)
+        state.deliveries.queue(alarm(AlarmStage.REPORTED, changed), AlarmEvent.CONFIRMED, channels, 1.0)
+    assert alarms(state, "close", "aaaa1111", "--reason", "wanted") == 0
+    shown = capsys.readouterr().out
+    assert "nobody gets a message" in shown
+    assert "the watcher writes its reports anew" in shown
+    assert alarms(state, "close", "bbbb2222", "--reason", "wanted") == 0
+    assert "hook 2, command get a message" in capsys.readouterr().out
 
 
 def test_an_alarm_is_closed_by_what_the_list_shows_on_a_narrow_screen(state: State) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import time
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 
@@ -17,6 +18,8 @@ from harness.presentation.documents import AlarmsDocument
 from harness.presentation.numbers import format_change
 from harness.watch.closings import ClosedAlarms, abbreviate, close_alarms, reopen_alarms
 from harness.watch.store.state import read_state
+
+_WHEN: Final = "after its next poll at the latest, or when it is started"
 
 
 def list_alarms(path: Path, console: Console, *, with_closed: bool, as_json: bool = False) -> ExitCode:
@@ -85,10 +88,14 @@ def _show(changed: ClosedAlarms, state: str, console: Console, *, as_json: bool)
     for alarm in changed.alarms:
         line = f"{state}: {alarm.identity}: {alarm.change.title} on {alarm.change.device} ({cause_of(alarm)})"
         print_output(plain_text(line), console)
-    if changed.channels:
-        count = "1 channel gets" if changed.channels == 1 else f"{changed.channels} channels get"
-        when = "the watcher sends it after its next poll at the latest, or when it is started"
-        print_output(plain_text(f"{count} a message: {when}"), console)
+    if changed.receivers:
+        verb = "gets" if len(changed.receivers) == 1 else "get"
+        print_output(
+            plain_text(f"{', '.join(changed.receivers)} {verb} a message: the watcher sends it {_WHEN}"), console
+        )
+    elif changed.has_reports:
+        told = "nobody gets a message, because no --hook or --on-alarm was told about it"
+        print_output(plain_text(f"{told}; the watcher writes its reports anew {_WHEN}"), console)
 
 
 def _person() -> str:

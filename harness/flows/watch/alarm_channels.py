@@ -14,7 +14,7 @@ from harness.core.alarm_protocols import AlarmChannel
 from harness.core.errors import DeliveryFailed, UsageError
 from harness.flows.watch.alarm_reports import AlarmReports, map_errors
 from harness.plugins import alarm_channel, installed_names
-from harness.watch.notify.channels import Channel, command_channel, webhook_channel
+from harness.watch.notify.channels import Channel, command_channel, hook_channel, webhook_channel
 from harness.watch.store.notifications import Notification
 
 JSON_FORM: Final = "json"
@@ -45,9 +45,7 @@ def parse_hooks(texts: Sequence[str], environment: Mapping[str, str]) -> Sequenc
     Raises:
         UsageError: A variable is not set. No text is shown, since URLs of hooks are secrets.
     """
-    return [
-        _parse(text, "hook" if number == 1 else f"hook {number}", environment) for number, text in enumerate(texts, 1)
-    ]
+    return [_parse(text, hook_channel(number), environment) for number, text in enumerate(texts, 1)]
 
 
 def _parse(text: str, name: str, environment: Mapping[str, str]) -> Hook:

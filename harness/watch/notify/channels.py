@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,14 +37,29 @@ from harness.files.atomic import write_atomically
 from harness.files.http import is_web_url, send_request
 from harness.watch.store.notifications import Notification
 
+COMMAND_CHANNEL: Final = "command"
+HOOK_CHANNEL: Final = "hook"
+"""Names of the channels of `--on-alarm` and of the first `--hook`; further hooks have a number behind it."""
+
 FILE_VARIABLE: Final = "HARNESS_ALARM_FILE"
 KEY_VARIABLE: Final = "HARNESS_ALARM_KEY"
 SECRET_VARIABLE: Final = "HARNESS_HOOK_SECRET"  # noqa: S105 - the name of a variable, not a secret
 
 COMMAND_S: Final = 300.0
 """Time limit of a command."""
+_HOOKS: Final = re.compile(rf"{HOOK_CHANNEL}( \d+)?")
 _PIPE_BYTES: Final = 60_000
 """Bytes that a pipe takes unread (64 KiB on Linux and macOS). Longer documents are in the file only."""
+
+
+def hook_channel(number: int) -> str:
+    """Return the name of the channel of a `--hook`, counted from 1."""
+    return HOOK_CHANNEL if number == 1 else f"{HOOK_CHANNEL} {number}"
+
+
+def sends_messages(channel: str) -> bool:
+    """Return whether a channel of this name is a command or a hook of the user's; all others keep reports of alarms."""
+    return channel == COMMAND_CHANNEL or _HOOKS.fullmatch(channel) is not None
 
 
 class Channel(Protocol):
@@ -106,7 +122,7 @@ class CommandChannel:
     argv: tuple[str, ...]
     folder: Path
     timeout_s: float = COMMAND_S
-    name: str = "command"
+    name: str = COMMAND_CHANNEL
 
     @property
     def configuration(self) -> str:
@@ -163,7 +179,7 @@ class WebhookChannel:
 
     url: str
     secret: SecretStr | None = None
-    name: str = "hook"
+    name: str = HOOK_CHANNEL
 
     @property
     def configuration(self) -> str:
@@ -186,7 +202,7 @@ class WebhookChannel:
         return headers
 
 
-def webhook_channel(url: str, environment: Mapping[str, str], name: str = "hook") -> WebhookChannel:
+def webhook_channel(url: str, environment: Mapping[str, str], name: str = HOOK_CHANNEL) -> WebhookChannel:
     """Return the channel of `--hook json:URL`; its secret is `HARNESS_HOOK_SECRET`.
 
     Raises:

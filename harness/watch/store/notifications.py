@@ -87,15 +87,15 @@ class DeliveryTable:
                 *(notification.key, channel, alarm.identity, delivery.status, delivery.model_dump_json()),
             )
 
-    def queue_follow_up(self, alarm: Alarm, event: AlarmEvent, time: float) -> int:
+    def queue_follow_up(self, alarm: Alarm, event: AlarmEvent, time: float) -> tuple[str, ...]:
         """Queue a notification for each channel that has, or will have, an earlier one about the alarm.
 
         Returns:
-            The number of those channels.
+            The names of those channels.
         """
-        channels = list(dict.fromkeys(delivery.channel for delivery in self.of_alarm(alarm.identity)))
+        channels = tuple(dict.fromkeys(delivery.channel for delivery in self.of_alarm(alarm.identity)))
         self.queue(alarm, event, channels, time)
-        return len(channels)
+        return channels
 
     def update(self, delivery: Delivery) -> None:
         """Store a delivery after an attempt."""
