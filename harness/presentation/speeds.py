@@ -53,7 +53,10 @@ class _Rival:
 
 
 def describe_fastest(results: Sequence[Result]) -> Iterator[Line]:
-    """Yield lines for each group of rivals: the fastest with its lead, and which cannot be told apart or ranked."""
+    """Yield lines for each group of rivals: the fastest with its lead, and which cannot be told apart or ranked.
+
+    There are none for rivals of several runs: a machine changes between runs, and one of them may be there twice.
+    """
     for group in group_rivals(results):
         if len(group) < 2:
             continue
@@ -61,6 +64,8 @@ def describe_fastest(results: Sequence[Result]) -> Iterator[Line]:
         if has_several_frameworks(group):
             names = _join([Span(make_printable(name)) for name in sorted({each.benchmark.framework for each in group})])
             yield Line.of(f"{field}: ", *names, " are not ranked here; `harness rank` does that, by pairs of launches")
+            continue
+        if _are_of_several_runs(group):
             continue
         if len(ranked) < 2:
             why = "cannot be trusted" if not all(result.trusted for result in group) else "have no interval"
@@ -77,16 +82,20 @@ def describe_fastest(results: Sequence[Result]) -> Iterator[Line]:
 
 
 def find_fastest(results: Sequence[Result]) -> frozenset[str]:
-    """Return the uids of the results that may be called fastest; none where all of them may be."""
+    """Return the uids of the results that may be called fastest of one run; none where all of them may be."""
     fastest: set[str] = set()
     for group in group_rivals(results):
-        if has_several_frameworks(group):
+        if has_several_frameworks(group) or _are_of_several_runs(group):
             continue
         ranked = _rank(group)
         leaders = _leaders(ranked)
         if len(leaders) < len(ranked):
             fastest.update(rival.result.uid for rival in leaders if rival.result.trusted)
     return frozenset(fastest)
+
+
+def _are_of_several_runs(group: Sequence[Result]) -> bool:
+    return len({result.run for result in group}) > 1
 
 
 def _rank(group: Sequence[Result]) -> list[_Rival]:

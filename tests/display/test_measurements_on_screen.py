@@ -125,6 +125,15 @@ def test_what_cannot_be_told_apart_is_named() -> None:
     assert "fastest of mv2: a, 3.79-4.22× as fast as c\nc and b cannot be told apart here\n" in text
 
 
+def test_results_of_several_runs_have_no_fastest() -> None:
+    first = [measured(name, median).model_copy(update={"run": "1"}) for name, median in (("a", 1.0), ("b", 9.0))]
+    again = [result.model_copy(update={"run": "2", "uid": f"{result.uid} again"}) for result in first]
+    assert "fastest of mv2: a, " in piped(*first)
+    text = piped(*first, *again)
+    assert "fastest" not in text
+    assert "told apart" not in text
+
+
 def test_results_of_a_single_launch_are_not_ranked() -> None:
     single = timing("NET", "latency", "ms", [1.0, 1.0, 1.0])
     slower = timing("NET", "latency", "ms", [9.0, 9.0, 9.0])
