@@ -11,7 +11,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from harness.cli import main
+from harness.core.comparison import Verdict
 from harness.core.result import RawLog, Report, Result
+from harness.dashboard.static_links import COMMITS, COMPARISON
 from harness.flows.history.folder import MANIFEST
 from harness.store.canonical_json import load_result
 from harness.testing.results import BUILD, failed_result, ok_result
@@ -93,6 +95,25 @@ def test_every_result_is_reachable_with_all_its_files(tree: Path, tmp_path: Path
             assert opened.namelist() == ["result.json", "logs/launch 0"]
             found.add(Result.model_validate_json(opened.read("result.json")).uid)
     assert found == stored
+
+
+def test_given_programs_that_changed_a_metric_are_compared_and_no_commits(tree: Path, tmp_path: Path) -> None:
+    given = {"source": "prebuilt", "recipe": "prebuilt"}
+    treatment = BUILD.model_copy(update={**given, "commit": "0123456789ab", "commit_name": "slow.sh"})
+    result = next(
+        each for each in every_kind() if each.comparison is not None and each.comparison.verdict is Verdict.REGRESSION
+    )
+    assert result.comparison is not None
+    control = result.comparison.control.model_copy(update={**given, "commit": "ba9876543210", "commit_name": "fast.sh"})
+    comparison = result.comparison.model_copy(update={"control": control})
+    changed = result.model_copy(update={"uid": "given", "build": treatment, "comparison": comparison})
+    LocalReporter(tree).report(Report(result=_defined(changed, "7")))
+    site = tmp_path / "site"
+    assert _write("--output", site) == 0
+    assert "slow.sh" not in (site / COMMITS).read_text(encoding="utf-8")
+    pairs = (site / COMPARISON).read_text(encoding="utf-8")
+    assert "slow.sh" in pairs
+    assert "fast.sh" in pairs
 
 
 def test_a_second_call_adds_what_is_new_and_removes_what_has_gone(tree: Path, tmp_path: Path) -> None:
