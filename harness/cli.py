@@ -159,14 +159,9 @@ def completion(shell: Literal["bash", "zsh", "fish"] = "bash", /) -> None:
     Args:
         shell: Shell that runs the script.
     """
-    from harness.commands.completion_scripts import ZSH, bash_entry
-    from harness.config.built_in import find_specifications
+    from harness.commands.completion_scripts import write_script
 
-    sys.stdout.write(app.generate_completion(shell=shell))
-    if shell == "zsh":
-        sys.stdout.write(ZSH)
-    elif shell == "bash":
-        sys.stdout.write(bash_entry((*_COMMANDS, *_SUBCOMMANDS, "completion"), find_specifications()))
+    sys.stdout.write(write_script(app, shell))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
