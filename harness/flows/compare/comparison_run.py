@@ -364,7 +364,7 @@ class ComparisonRun:
         earlier = sum(pair.control_launch is None for pair in self._decisions[0].pairs)
         if not earlier:
             return ()
-        message = f"{earlier} of {self.pairs} pairs were measured before an interruption: their samples are not kept"
+        message = f"{earlier} of {self.pairs} pairs are from before an interruption: they count, without their samples"
         return (Note(code="resumed", message=message),)
 
     def _record_failure_of(self, action: Callable[[], None]) -> None:
