@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from frameworks.python_runner.failure import ExitStatus, RunnerFailure
@@ -14,6 +15,9 @@ _THREAD: Final = "/proc/thread-self/schedstat"
 """Nanoseconds that its thread ran, that it waited for a CPU, and how often it ran (the kernel's `sched-stats`)."""
 _UNTOLD: Final = f"the system does not tell how long a thread waited for a CPU ({_THREAD})"
 _LONGEST: Final = 64
+
+_TASKS: Final = Path("/proc/self/task")
+"""Folder of the threads of this process."""
 
 
 class Clocks(NamedTuple):
@@ -62,3 +66,55 @@ def open_own_time() -> Callable[[], int]:
             before = after
 
     return now_ns
+
+
+def open_process_time() -> Callable[[], int]:
+    """Return a clock of the CPU time of all threads of this process, those that have ended too, in nanoseconds.
+
+    Linux's own (`time.process_time_ns`) adds up the accounts of the threads, but brings only that of the calling one up
+    to date; another one that runs at this moment is credited at its next tick, milliseconds later. Reading the clock of
+    a thread brings its account up to date, wherever it runs (`task_sched_runtime` in kernel/sched/core.c).
+
+    Returns:
+        The clock, for as long as the process lives; that of the system where it has no such clocks of threads.
+    """
+    if sys.platform == "win32":
+        return time.process_time_ns
+    try:
+        folder = os.open(_TASKS, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:  # a system without this folder
+        return time.process_time_ns
+    count, threads = 0, list[int]()
+
+    def list_threads() -> None:
+        nonlocal count, threads
+        count = os.fstat(folder).st_nlink  # two more than threads
+        threads = [_thread_clock(int(task.name)) for task in _TASKS.iterdir()]
+
+    def update_accounts() -> bool:
+        """Return whether no thread has begun or ended since they were listed."""
+        if os.fstat(folder).st_nlink != count:
+            return False
+        try:
+            for thread in threads:
+                time.clock_gettime_ns(thread)
+        except OSError:  # it has ended
+            return False
+        return True
+
+    def now_ns() -> int:
+        if not update_accounts():
+            list_threads()
+            update_accounts()
+        return time.process_time_ns()
+
+    list_threads()
+    return now_ns
+
+
+def _thread_clock(thread: int) -> int:
+    """Return the clock of the CPU time of a thread, as `pthread_getcpuclockid` makes it of its number.
+
+    It is `MAKE_THREAD_CPUCLOCK` with `CPUCLOCK_SCHED` of include/linux/posix-timers_types.h.
+    """
+    return ~thread << 3 | 6

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from frameworks.python_runner.arguments import Arguments, parse_arguments
-from frameworks.python_runner.clocks import Clocks, open_own_time
+from frameworks.python_runner.clocks import Clocks, open_own_time, open_process_time
 from frameworks.python_runner.engine import (
     Engine,
     Generates,
@@ -136,7 +136,7 @@ class Runner:
         if self._arguments.own_time and not is_alone:
             raise RunnerFailure(ExitStatus.USAGE, "argument --own-time: needs a runtime with one thread")
         wall_clock = open_own_time() if self._arguments.own_time else time.perf_counter_ns
-        return Clocks(wall_clock, time.thread_time_ns if is_alone else time.process_time_ns)
+        return Clocks(wall_clock, time.thread_time_ns if is_alone else open_process_time())
 
     def _make_generation(self, model: LoadedModel, clocks: Clocks) -> Generation | None:
         if self._arguments.generate is None:

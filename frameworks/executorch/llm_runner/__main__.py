@@ -28,6 +28,7 @@ from frameworks.executorch.llm_runner.arguments import LlmArguments, parse_argum
 from frameworks.executorch.llm_runner.encode import encode
 from frameworks.executorch.llm_runner.text_runner import TextGeneration, load_module
 from frameworks.executorch.python.extension import load_runtime, set_threads
+from frameworks.python_runner.clocks import open_process_time
 from frameworks.python_runner.failure import ExitStatus, RunnerFailure
 from frameworks.python_runner.lines import number_line
 from frameworks.python_runner.machine import memory_bytes
@@ -70,7 +71,7 @@ def run(arguments: LlmArguments) -> Iterator[str]:
         config = module.GenerationConfig(
             echo=False, max_new_tokens=loop.generate, temperature=0.0, num_bos=0, num_eos=0
         )
-        cpu_clock = time.thread_time_ns if threads == 1 else time.process_time_ns
+        cpu_clock = time.thread_time_ns if threads == 1 else open_process_time()
         work = TextGeneration(runner, config, arguments.prompt, cpu_clock)
         gc.collect()
         gc.disable()  # a collection would disturb a token

@@ -6,7 +6,9 @@
 #include "machine.h"
 
 #if defined(__linux__)
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -22,6 +24,14 @@ namespace {
 const char* const kThread = "/proc/thread-self/schedstat";
 
 constexpr size_t kLongest = 64; // three numbers of 64 bits
+
+const char* const kTasks = "/proc/self/task";
+
+// Clock of the CPU time of a thread, as pthread_getcpuclockid makes it (MAKE_THREAD_CPUCLOCK with CPUCLOCK_SCHED of
+// include/linux/posix-timers_types.h).
+clockid_t thread_clock(pid_t thread) {
+  return static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3) | 6);
+}
 
 } // namespace
 
@@ -68,6 +78,57 @@ int64_t WallClock::now_ns() const {
   }
 }
 
+// The clock of the process adds up the accounts of its threads, but brings only that of the calling one up to date;
+// another one that runs at this moment is credited at its next tick, milliseconds later. Reading the clock of a thread
+// brings its account up to date, wherever it runs (kernel/sched/core.c: task_sched_runtime).
+CpuClock::CpuClock(bool whole_process) : clock_(whole_process ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID) {
+  if (whole_process) {
+    tasks_ = open(kTasks, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    list_threads();
+  }
+}
+
+CpuClock::~CpuClock() {
+  if (tasks_ >= 0) {
+    close(tasks_);
+  }
+}
+
+int64_t CpuClock::now_ns() {
+  if (tasks_ >= 0 && !update_accounts()) {
+    list_threads();
+    update_accounts();
+  }
+  return runner::now_ns(clock_);
+}
+
+// False where threads have begun or ended since they were listed.
+bool CpuClock::update_accounts() const {
+  struct stat tasks;
+  bool is_complete = fstat(tasks_, &tasks) == 0 && static_cast<int64_t>(tasks.st_nlink) == count_;
+  for (const clockid_t thread : threads_) {
+    timespec time;
+    is_complete = clock_gettime(thread, &time) == 0 && is_complete;
+  }
+  return is_complete;
+}
+
+void CpuClock::list_threads() {
+  threads_.clear();
+  struct stat tasks;
+  count_ = fstat(tasks_, &tasks) == 0 ? static_cast<int64_t>(tasks.st_nlink) : 0; // two more than threads
+  DIR* const folder = opendir(kTasks);
+  if (folder == nullptr) {
+    return;
+  }
+  while (const dirent* const entry = readdir(folder)) {
+    if (const long thread = std::strtol(entry->d_name, nullptr, 10); thread > 0) { // else . or ..
+      threads_.push_back(thread_clock(static_cast<pid_t>(thread)));
+    }
+  }
+  closedir(folder);
+}
+
 #else
 
 WallClock::WallClock(bool own) {
@@ -81,6 +142,14 @@ WallClock::~WallClock() = default;
 
 int64_t WallClock::now_ns() const {
   return runner::now_ns(CLOCK_MONOTONIC);
+}
+
+CpuClock::CpuClock(bool whole_process) : clock_(whole_process ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID) {}
+
+CpuClock::~CpuClock() = default;
+
+int64_t CpuClock::now_ns() {
+  return runner::now_ns(clock_);
 }
 
 #endif

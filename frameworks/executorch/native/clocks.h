@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace runner {
 
@@ -30,9 +31,29 @@ class WallClock final {
   int file_ = -1;
 };
 
+// Nanoseconds of CPU time of the calling thread, or of all threads of the process, those that have ended too.
+class CpuClock final {
+ public:
+  explicit CpuClock(bool whole_process);
+  ~CpuClock();
+  CpuClock(const CpuClock&) = delete;
+  CpuClock& operator=(const CpuClock&) = delete;
+
+  int64_t now_ns();
+
+ private:
+  bool update_accounts() const;
+  void list_threads();
+
+  clockid_t clock_;
+  int tasks_ = -1; // folder of the threads; none for one thread, and where the system has no such folder
+  int64_t count_ = 0; // entries of the folder when it was last listed
+  std::vector<clockid_t> threads_; // clocks of the threads
+};
+
 struct Clocks {
   const WallClock& wall;
-  clockid_t cpu;
+  CpuClock& cpu;
 };
 
 } // namespace runner

@@ -125,7 +125,7 @@ Sample Generation::iterate(bool timed) {
   if (operators_ != nullptr) {
     operators_->begin_iteration();
   }
-  const int64_t cpu_begin = now_ns(clocks_.cpu);
+  const int64_t cpu_begin = clocks_.cpu.now_ns();
   const int64_t begin = clocks_.wall.now_ns();
   process(prompt_.data(), prompt_tokens, position, kPrefill);
   position += prompt_tokens;
@@ -147,7 +147,7 @@ Sample Generation::iterate(bool timed) {
     }
     process(&last_.tokens[i], 1, position++, kDecode);
   }
-  const int64_t cpu_end = now_ns(clocks_.cpu);
+  const int64_t cpu_end = clocks_.cpu.now_ns();
   if (operators_ != nullptr) {
     operators_->end_iteration(timed);
   }

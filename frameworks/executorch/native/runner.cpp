@@ -258,7 +258,8 @@ void run(const Arguments& arguments, const PrintMore& print_more) {
     throw Failure(ExitStatus::kUsage, "argument --own-time: needs a runtime with one thread");
   }
   const WallClock wall_clock(arguments.own_time);
-  const Clocks clocks{wall_clock, is_alone ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID};
+  CpuClock cpu_clock(!is_alone);
+  const Clocks clocks{wall_clock, cpu_clock};
   std::optional<Inputs> inputs;
   std::optional<Execution> execution;
   std::optional<Generation> generation;

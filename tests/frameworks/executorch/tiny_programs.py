@@ -35,6 +35,18 @@ class Chain(torch.nn.Module):
         return product.sum(1), product
 
 
+class Shared(torch.nn.Module):
+    """Large enough for XNNPACK to share its rows among threads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear = torch.nn.Linear(512, 512)
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.linear(rows))
+
+
 class Scaled(torch.nn.Module):
     """Has an input that is not a tensor."""
 
@@ -80,9 +92,14 @@ def main(folder: Path) -> None:
     for name, (module, inputs) in programs.items():
         exported = torch.export.export(module.eval(), inputs)
         (folder / f"{name}.pte").write_bytes(to_edge_transform_and_lower(exported).to_executorch().buffer)
-    exported = torch.export.export(Linear().eval(), (torch.ones(1, 8),))
-    lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
-    (folder / "linear.pte").write_bytes(lowered.to_executorch().buffer)
+    delegated: dict[str, tuple[torch.nn.Module, torch.Tensor]] = {
+        "linear": (Linear(), torch.ones(1, 8)),
+        "shared": (Shared(), torch.ones(512, 512)),
+    }
+    for name, (module, rows) in delegated.items():
+        exported = torch.export.export(module.eval(), (rows,))
+        lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+        (folder / f"{name}.pte").write_bytes(lowered.to_executorch().buffer)
     damage(folder)
 
 

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import hashlib
 import sys
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,3 +37,33 @@ def test_the_clock_leaves_out_what_the_thread_waited(tmp_path: Path, monkeypatch
     assert now_ns() == 1_499_000
     file.write_text("5 401000 2\n")
     assert now_ns() == 1_099_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the clocks of threads as Linux numbers them")
+def test_the_clock_of_the_process_knows_what_its_running_threads_used() -> None:
+    """The kernel's own is late by up to a tick, 1 ms to 10 ms, while the thread runs on another CPU."""
+    now_ns = clocks.open_process_time()
+    over = threading.Event()
+    worker = threading.Thread(target=_compute_until, args=(over,))  # begins after the clock was opened
+    worker.start()
+    try:
+        late_ns = sorted(_lateness(now_ns, worker) for _ in range(200))
+    finally:
+        over.set()
+        worker.join()
+    assert late_ns[len(late_ns) * 9 // 10] < 0.2e6  # the rest allows for readings between which others had the CPU
+    begin = time.process_time_ns()
+    assert begin <= now_ns() <= time.process_time_ns()  # with threads that have ended
+
+
+def _compute_until(over: threading.Event) -> None:
+    while not over.is_set():
+        hashlib.pbkdf2_hmac("sha256", b"password", b"salt", 50_000)  # without the interpreter's lock
+
+
+def _lateness(now_ns: Callable[[], int], worker: threading.Thread) -> int:
+    """Return the CPU nanoseconds that a clock of the process does not know yet."""
+    hashlib.pbkdf2_hmac("sha256", b"password", b"salt", 3_000)  # about a millisecond, at any phase of the ticks
+    told = now_ns()
+    time.clock_gettime_ns(time.pthread_getcpuclockid(worker.ident or 0))  # brings its account up to date
+    return time.process_time_ns() - told
