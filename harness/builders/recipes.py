@@ -277,7 +277,7 @@ def run_recipe(
     ending = replace(completed, stderr=cause or "\n".join(last)).describe()
     quoted = "".join(f"\n    {line}" for line in last) if len(last) > 1 else ""
     message = f"{title} cannot be built: recipe {recipe.name} {ending}{quoted}"
-    where = f"the whole log is {workdir.log}"
+    where = f"the whole log is {workdir.log}; the recipe is {recipe.script}"
     for sign, remedy in _OF_THE_MACHINE.items():
         if any(sign in line for line in (cause, *last)):
             raise EnvironmentProblem(message, hint=f"{remedy}; {where}")
