@@ -110,9 +110,12 @@ class Android:
         version = (shell.read_output((str(program), "version"), timeout_s=10.0) or "").splitlines() if program else []
         described = f"{program} ({version[0]})" if version else str(program)
         findings = [Finding("adb", bool(version), described, "install Android's platform-tools")]
+        was_running = self._server.answers()
         try:
             phones = self._server.list_phones()
-            findings.append(Finding("adb server", True, f"{self._server.name}, protocol {self._server.version()}"))
+            origin = "" if was_running else ", started by this command (`adb kill-server` ends it)"
+            name = f"{self._server.name}, protocol {self._server.version()}{origin}"
+            findings.append(Finding("adb server", True, name))
         except EnvironmentProblem as error:
             return (*findings, Finding("adb server", False, error.message, error.hint or ""))
         if not phones:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import socket
+import subprocess
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +31,7 @@ from platforms.android.link.states import unusable_status
 from platforms.android.options import AndroidOptions
 from platforms.android.platform import unique_devices
 from platforms.processors import CPUINFO, parse_processor
+from tests.builders.sources.repositories import require
 from tests.platforms.android.conftest import MakePlatform
 from tests.processes import wait_until
 
@@ -162,6 +165,21 @@ def test_a_missing_server_is_reported() -> None:
         platform.devices()
     assert isinstance(platform, Diagnosable)
     assert [finding.ok for finding in platform.diagnose() if finding.name == "adb server"] == [False]
+
+
+@pytest.mark.slow
+def test_a_server_that_the_diagnosis_started_is_told() -> None:
+    """It goes on when the command has ended, which nobody asked for."""
+    require("adb")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    platform = create(Settings(plug_ins=(AndroidOptions(adb_server=f"127.0.0.1:{port}"),)))
+    assert isinstance(platform, Diagnosable)
+    try:
+        shown = [finding.found for _ in range(2) for finding in platform.diagnose() if finding.name == "adb server"]
+    finally:
+        subprocess.run(["adb", "-P", str(port), "kill-server"], check=True, capture_output=True)
+    assert ["started by this command" in found for found in shown] == [True, False]
 
 
 @pytest.mark.slow
