@@ -27,6 +27,7 @@ from harness.flows.compare.commits import OpenComparers
 from harness.flows.compare.requests import CompareRequest, validate_parameters
 from harness.flows.measure.reporting import prepare_reporters
 from harness.flows.measure.workload import Selection, Workload
+from harness.presentation.numbers import format_change, format_interval
 from harness.shell import pause
 
 _JSON_INDENT = 1
@@ -231,7 +232,7 @@ class SearchFile:
 def _show(result: SearchResult, search: Search, by_id: Mapping[str, Commit], console: Console) -> None:
     """Show the culprits, or the likely commits where there are none yet."""
     if result.culprits:
-        header = ("commit", "changed by", "95 % interval", "of", "evidence", "by", "subject")
+        header = ("commit", "changed by", "95 % interval", "figure", "evidence", "by", "subject")
         rows = (
             (commit.short, *_describe(culprit), commit.author, commit.subject)
             for culprit in result.culprits
@@ -250,7 +251,6 @@ def _show(result: SearchResult, search: Search, by_id: Mapping[str, Commit], con
 def _describe(culprit: Culprit) -> tuple[str, str, str, str]:
     """Return its size, the interval of it, the figure that both are of, and the evidence."""
     effect = culprit.effect
-    ends = [end for end in (effect.low_relative_change, effect.high_relative_change) if end is not None]
-    interval = f"[{', '.join(f'{end:+.2%}' for end in ends)}]" if len(ends) == 2 else "open"
+    interval = format_interval(effect.low_relative_change, effect.high_relative_change) or "open"
     evidence = f"{culprit.evidence:.3g}" if culprit.confirmed else f"{culprit.evidence:.3g}, not proven"
-    return f"{effect.relative_change:+.2%}", interval, culprit.figure, evidence
+    return format_change(effect.relative_change), interval, culprit.figure, evidence

@@ -20,12 +20,13 @@ from harness.core.protocols import Progress
 from harness.core.result import Result
 from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.measure.workload import Selection
+from harness.presentation.numbers import format_percent
 
 Save = Callable[[Search], None]
 """Saves the state of a search, so that it can be resumed when it was killed."""
 
-_WORTH_NAMING = 0.005
-"""Probability below which a commit is not named as a suspect: it would be shown as 0 %."""
+_WORTH_NAMING = 0.01
+"""Probability below which a commit is not named as a suspect."""
 
 
 def run_search(
@@ -153,6 +154,9 @@ def _summarise(search: Search, by_id: Mapping[str, Commit], earlier_pairs: int) 
         f"{by_id[suspect.commit].short} {format_probability(suspect.probability)}" for suspect in likeliest
     )
     suspected = [f"suspected: {names}"] if names else []
-    size = f"of {relative_change(posterior.smallest_log_ratio):.2%} or more ({search.statistics[posterior.figure]})"
-    unchanged = f"no {'other ' if culprits else ''}change {size}: {format_probability(posterior.unchanged)}"
+    size, figure = relative_change(posterior.smallest_log_ratio), search.statistics[posterior.figure]
+    unchanged = (
+        f"no {'other ' if culprits else ''}change of {format_percent(size)} or more ({figure}): "
+        f"{format_probability(posterior.unchanged)}"
+    )
     return "; ".join([pairs, *culprits, *suspected, unchanged])

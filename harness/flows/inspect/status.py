@@ -16,6 +16,7 @@ from harness.core.values import Value
 from harness.display.documents import print_document
 from harness.display.tables import draw_rows, plain_text, print_output
 from harness.flows.inspect.alarms import cause_of
+from harness.presentation.numbers import format_change
 from harness.presentation.outputs import OUTPUTS_DIFFER
 from harness.store.index import find_device_name
 from harness.watch.store.commits import BacklogEntry, CommitStatus
@@ -178,7 +179,7 @@ def _rows(
     if not points:
         yield (*first, _first_line(entry.reason), "", "", "")
     for number, point in enumerate(points):
-        difference = "" if point.effect is None else f"{point.effect.relative_change:+.2%}"
+        difference = "" if point.effect is None else format_change(point.effect.relative_change)
         lead = first if number == 0 else ("", "", "")
         yield (*lead, point.title, name_of(point.device), difference, _describe_verdict(point))
 
@@ -192,7 +193,7 @@ def _describe_alarm(alarm: Alarm, name_of: Callable[[str], str]) -> str:
     change = alarm.change
     reason = f" ({alarm.reason})" if alarm.reason else ""
     where = f"{'culprit ' if alarm.culprits else ''}{cause_of(alarm)}"
-    size = f"{alarm.size.effect.relative_change:+.2%}"
+    size = format_change(alarm.size.effect.relative_change)
     what = f"{change.kind} of {size} in {change.title} on {name_of(change.device)}, {where}"
     return f"{what}: {alarm.stage}{reason}; alarm {alarm.identity}"
 
