@@ -206,7 +206,7 @@ def test_output_files_of_a_failed_launch_are_not_read() -> None:
 @pytest.mark.parametrize(("asked", "codes"), [(30, ["iterations"]), (2, []), (1, []), (-1, [])])
 def test_a_program_that_reports_fewer_iterations_than_asked_for_is_noted(asked: int, codes: list[str]) -> None:
     printed = "".join(f"PyTorchObserver {LINE % value}\n" for value in (5, 6))
-    completed = Completed(command=("x",), exit_code=0, stdout=printed, stderr="", wall_s=0.1)
+    completed = Completed(command=Command(("x",)), exit_code=0, stdout=printed, stderr="", wall_s=0.1)
     asked_for = benchmark().model_copy(update={"iterations": asked})
     _, notes = framework().parse([completed], asked_for)
     assert [note.code for note in notes] == codes
