@@ -33,15 +33,19 @@ class Generic(GivenPrograms):
     def parse(self, completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
         """Parse the outputs of the programs, then the output files that have a converter."""
         observations, notes = parse_outputs(completed, benchmark)
-        return observations, (*notes, *_note_iterations(observations, benchmark))
+        if all(command.ok for command in completed):
+            notes = (*notes, *_note_iterations(observations, benchmark))
+        return observations, notes
 
 
 def _note_iterations(observations: Sequence[Observation], benchmark: Benchmark) -> Iterator[Note]:
     """Note that a program reported fewer iterations than the specification asks for: it may not know the number."""
-    latencies = [len(each.samples) for each in observations if each.name == LATENCY]
-    if 0 < sum(latencies) < benchmark.iterations:
+    if benchmark.time_limit_s is not None or benchmark.long_run_s is not None:  # which may end it before
+        return
+    count = sum(len(each.samples) for each in observations if each.name == LATENCY)
+    if 0 < count < benchmark.iterations:
         yield Note(
             code="iterations",
-            message=f"the program reported {sum(latencies)} of {benchmark.iterations} iterations in a launch",
+            message=f"the program reported {count} of {benchmark.iterations} iterations in a launch",
             hint="give it the number, as `{iter}` in `commands`, or set the `iter` that it makes",
         )

@@ -76,7 +76,7 @@ def open_process_time() -> Callable[[], int]:
     a thread brings its account up to date, wherever it runs (`task_sched_runtime` in kernel/sched/core.c).
 
     Returns:
-        The clock, for as long as the process lives; that of the system where it has no such clocks of threads.
+        The clock, for as long as the process lives; that of the system where it tells no clocks of threads.
     """
     if sys.platform == "win32":
         return time.process_time_ns
@@ -108,8 +108,12 @@ def open_process_time() -> Callable[[], int]:
             update_accounts()
         return time.process_time_ns()
 
-    list_threads()
-    return now_ns
+    for _ in range(2):
+        list_threads()
+        if update_accounts():
+            return now_ns
+    os.close(folder)  # the ids of the threads are not those of our namespace
+    return time.process_time_ns
 
 
 def _thread_clock(thread: int) -> int:

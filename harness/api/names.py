@@ -18,7 +18,7 @@ class _Options(TypedDict, total=False):
     """Options of every function that measures."""
 
     only: str | Sequence[str]
-    """Keep the benchmarks whose name (`model/identifier`, or the latter) matches one of these patterns: `*q8*`, or
+    """Keep the benchmarks whose name, with or without `model/`, matches one of these patterns: `*q8*`, or
     `tag:nightly`, `model:mv2`, and any axis of the matrix: `backend:xnnpack_*`.
     """
 

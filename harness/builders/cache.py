@@ -21,7 +21,6 @@ from typing import Final, Self
 
 from harness import shell
 from harness.builders.records import (
-    CONTENT,
     BuildDetails,
     BuildKey,
     Record,
@@ -32,7 +31,7 @@ from harness.builders.records import (
     size_of,
 )
 from harness.builders.workdirs import Workdir, open_workdir, remove_folder
-from harness.core.build import Build
+from harness.core.build import CONTENT, Build
 from harness.core.commit import short_id
 from harness.core.errors import BuildFailed, EnvironmentProblem
 from harness.core.protocols import Clock, Progress, Task

@@ -11,7 +11,7 @@ from typing import Final
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from harness.core.build import Build, BuildInfo
+from harness.core.build import CONTENT, Build, BuildInfo
 from harness.core.errors import BuildFailed
 from harness.core.values import Value
 from harness.files.digests import files_below, sha256_of_files, sha256_of_texts
@@ -19,9 +19,6 @@ from harness.files.programs import RUNNER, is_library
 
 META: Final = "meta.json"
 _OPTIONS: Final = "options"
-CONTENT: Final = "programs_sha256"
-"""Flag of a build: SHA-256 over its programs and everything that lies beside them."""
-
 _PLACEHOLDER: Final = re.compile(r"\w[\w.+-]*")
 """Names of files; as placeholders such as `{libstdc++.so.6}` they would be odd, but programs may need the files."""
 _META: Final = TypeAdapter(dict[str, JsonValue])

@@ -311,6 +311,7 @@ def _known_values() -> Mapping[str, Sequence[str]]:
         "--reporter": plugins.installed_names("reporter"),
         "compare --from": (LAST,),
         "export --model": (*plugins.installed_names("model definition"), "FILE"),
+        "import FILES": (),
         "import --format": plugins.installed_names("format"),
         "query --since": (LAST,),
         "report --since": (LAST,),

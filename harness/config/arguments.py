@@ -133,7 +133,7 @@ def unknown_option(error: UnknownOptionError) -> UsageError:
     known = {name.lstrip("-"): name for argument in error.argument_collection for name in argument.names}
     name = word.partition("=")[0].lstrip("-").replace("_", "-")
     close = difflib.get_close_matches(name, known, n=1, cutoff=_SIMILAR)
-    if name == "json":
+    if name == "json" and "simple-screen-reporter" in known:
         hint = (
             "--simple-screen-reporter writes one line of JSON per result, and `harness report LAST --json` all of them"
         )

@@ -49,7 +49,7 @@ def locate_specification(word: str) -> Path:
     """
     path = Path(word).expanduser()
     if is_path(word) or is_path(str(path)):
-        is_missing = path.suffix in SUFFIXES and not os.path.exists(path)  # noqa: PTH110 - `Path.exists` raises likewise
+        is_missing = path.suffix in SUFFIXES and not os.path.exists(path)  # noqa: PTH110 - `Path.exists` raises for long names
         if is_missing and path.stem in find_specifications():
             raise UsageError(f"no file {word}", hint=f"the built-in specification is called `{path.stem}`")
         return path

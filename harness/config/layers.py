@@ -34,7 +34,7 @@ _OTHER_VARIABLES: Final = frozenset(
 """Variables that are no options: secrets, and those that recipes and commands of the user's are given."""
 
 _IDENTIFIER: Final = "_ID"
-"""The continuous integration called Harness gives jobs `HARNESS_BUILD_ID` and alike; no option ends so."""
+"""The continuous integration called Harness gives jobs `HARNESS_BUILD_ID` and alike: no misspelt options."""
 
 _EXCLUSIVE: Final = (frozenset({"quiet", "verbose"}),)
 """Options of which the uppermost layer that sets one counts."""
@@ -105,6 +105,8 @@ def read_environment(environment: Mapping[str, str], table: OptionTable) -> Laye
     for name in _harness_variables(environment):
         if name in known:
             layer[known[name].name] = environment[name]
+        elif name.endswith(_IDENTIFIER):
+            continue
         elif similar := difflib.get_close_matches(name, sorted({*known, *_OTHER_VARIABLES}), n=1, cutoff=_SIMILAR):
             raise UsageError(f"environment: no setting `{name}`", hint=f"did you mean {similar[0]}?")
     return layer
@@ -119,13 +121,14 @@ def specifications_of(environment: Mapping[str, str], table: OptionTable) -> tup
 
 def unknown_variables(environment: Mapping[str, str], table: OptionTable) -> tuple[str, ...]:
     """Return the variables with our prefix that mean nothing."""
-    return tuple(sorted(set(_harness_variables(environment)) - set(table.variables)))
+    names = set(_harness_variables(environment)) - set(table.variables)
+    return tuple(sorted(name for name in names if not name.endswith(_IDENTIFIER)))
 
 
 def _harness_variables(environment: Mapping[str, str]) -> list[str]:
     """Return the variables that are set and might be options."""
     prefixed = (name for name in environment if name.startswith(PREFIX) and environment[name])
-    return [name for name in prefixed if name not in _OTHER_VARIABLES and not name.endswith(_IDENTIFIER)]
+    return [name for name in prefixed if name not in _OTHER_VARIABLES]
 
 
 def config_file(folder: Path | None) -> Path:

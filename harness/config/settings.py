@@ -72,7 +72,7 @@ class Settings:
     only: Annotated[
         tuple[str, ...],
         Option(
-            "Keep the benchmarks whose name (`model/identifier`, or the latter) matches one of these patterns: `*q8*`, "
+            "Keep the benchmarks whose name, with or without `model/`, matches one of these patterns: `*q8*`, "
             "or `tag:nightly`, `model:mv2`, and any axis of the matrix: `backend:xnnpack_*`.",
             WHAT,
             value="PATTERN",

@@ -9,8 +9,14 @@ from harness.core.values import Value
 COMPILED_WITH: Final = "toolchain_sha256"
 """Flag of a build all of which was compiled here, from the sources of its commit: SHA-256 of the toolchain."""
 
-GIVEN_SOURCES: Final = frozenset({"prebuilt", "app", "none"})
-"""Sources of builds that are no commits: programs given by path, apps that a device has, and no program at all."""
+CONTENT: Final = "programs_sha256"
+"""Flag of a build: SHA-256 over its programs and everything that lies beside them."""
+
+PREBUILT: Final = "prebuilt"
+"""Source of programs given by path. The commit of one is that which FAI-PEP's info names, else its file's digest."""
+
+NO_COMMITS: Final = frozenset({"app", "none"})
+"""Sources of builds that are no commits: apps that a device has, and no program at all."""
 
 RUNNER_KIND: Final = "runner"
 """Option of a build whose recipe can make runners of several kinds, which measure differently."""

@@ -161,7 +161,8 @@ _MEASUREMENTS: Final = {
 
 def describe_size(report: AlarmReport) -> str:
     """Say once what the size of the headline is of, and which measurement it is from."""
-    size, is_only = report.alarm.size, len(report.alarm.culprits) == 1
+    size, culprits = report.alarm.size, report.alarm.culprits
+    is_only = len(culprits) == 1 and len(culprits[0].commits) == 1
     earlier = f"the commit before it, {_name(size.before, report)}" if is_only else _name(size.before, report)
     compared = f"{_name(size.after, report)} against {earlier}"
     return f"{format_effect(size.effect)}: {compared}, from {describe_origin(size)}"
@@ -171,6 +172,11 @@ def describe_remeasurement(report: AlarmReport) -> str:
     """Say what the command of a report compares: the culprit, where it is known, or the range of the detection."""
     size, culprits = report.alarm.size, report.alarm.culprits
     before, after = _name(size.before, report), _name(size.after, report)
+    if len(culprits) == 1 and len(culprits[0].commits) > 1:
+        count = len(culprits[0].commits)
+        return (
+            f"{after}, the last of {count} commits of which one is the culprit, against the one before them, {before}"
+        )
     if len(culprits) == 1:
         return f"{after}, the culprit, against the commit before it, {before}"
     if culprits:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Final
 
-from harness.core.build import BuildInfo
+from harness.core.build import CONTENT, BuildInfo
 from harness.core.metric import Metric, convert, main_metric
 from harness.core.reproduction import Reproduction
 from harness.core.result import Result
@@ -22,8 +22,8 @@ WHAT_IS_UNKNOWN: Final = (
 
 _SELECTING: Final = frozenset(
     {
-        *("-b", "--benchmark-file", "--only", "--skip", "--seed", "--resume", "--commit", "--control", "--treatment"),
-        *("--program", "--control-program", "--treatment-program"),
+        *("--info", "-b", "--benchmark-file", "--only", "--skip", "--seed", "--resume"),
+        *("--commit", "--control", "--treatment", "--program", "--control-program", "--treatment-program"),
     }
 )
 """Flags whose effect on a result is compared by itself, or that have none."""
@@ -223,7 +223,7 @@ def _find_unlike_surroundings(earlier: Result, now: Result) -> list[str]:
 
 def _identify_programs(build: BuildInfo) -> str:
     """Return the digest of the runner and its programs; a comparison adds that of all programs to a runner's own."""
-    return build.flags.get("programs_sha256", build.digest)
+    return build.flags.get(CONTENT, build.digest)
 
 
 def _find_other_flags(earlier: Reproduction, now: Reproduction) -> bool:

@@ -14,7 +14,7 @@ from typing import Annotated, Final, Protocol
 from pydantic import Field
 
 from harness.core.alarm import AlarmReport, AlarmStage
-from harness.core.build import GIVEN_SOURCES
+from harness.core.build import NO_COMMITS, PREBUILT
 from harness.core.comparison import Verdict
 from harness.core.device_doubt import DeviceDoubt
 from harness.core.effect import Effect
@@ -131,8 +131,11 @@ class CommitInfo(Value):
 
     @property
     def is_given(self) -> bool:
-        """True for a program that the user gave, which is no commit: `name` is its file name, if it has one."""
-        return self.source in GIVEN_SOURCES
+        """True for a program that the user gave, which is no commit: `name` is its file name, if it has one.
+
+        One that was given as that of a commit (FAI-PEP's info) has no name, and is a commit.
+        """
+        return self.source in NO_COMMITS or (self.source == PREBUILT and bool(self.name))
 
 
 class Cell(Value):

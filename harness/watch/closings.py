@@ -128,7 +128,8 @@ def _find_alarms(state: State, name: str, *, are_open: bool) -> Sequence[Alarm]:
     """Return the open or the closed alarms that a name means: one by its identity, or all with one culprit."""
     every = state.alarms.in_stages(*AlarmStage) if len(name) >= _LEAST_DIGITS else ()
     named = [alarm for alarm in every if alarm.identity.startswith(name)]
-    if len({alarm.identity for alarm in named}) > 1 and all(alarm.identity != name for alarm in named):
+    named = [alarm for alarm in named if alarm.identity == name] or named
+    if len({alarm.identity for alarm in named}) > 1:
         listed = ", ".join(alarm.identity for alarm in named[:5])
         raise UsageError(f"{name} could be {len(named)} alarms", hint=f"one of: {listed}")
     named = named or [alarm for alarm in every if _is_caused_by(alarm, name)]
@@ -151,7 +152,7 @@ def abbreviate(identities: Collection[str]) -> dict[str, str]:
     """Return the beginning of each identity by which `close_alarms` finds this alarm and no other of them."""
     ordered = sorted(set(identities))
     shared = [_count_shared(*pair) for pair in pairwise(ordered)]
-    longest = map(max, [0, *shared], [*shared, 0])
+    longest = map(max, [0, *shared], [*shared, 0]) if ordered else ()
     return {
         identity: identity[: max(length + 1, _SHOWN_DIGITS)] for identity, length in zip(ordered, longest, strict=True)
     }

@@ -113,7 +113,8 @@ class Android:
         was_running = self._server.answers()
         try:
             phones = self._server.list_phones()
-            origin = "" if was_running else ", started by this command (`adb kill-server` ends it)"
+            end = f"`adb -P {self._server.port} kill-server` ends it"
+            origin = "" if was_running else f", started by this command ({end})"
             name = f"{self._server.name}, protocol {self._server.version()}{origin}"
             findings.append(Finding("adb server", True, name))
         except EnvironmentProblem as error:

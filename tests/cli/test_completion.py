@@ -7,6 +7,7 @@ import pty
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from select import select
 from typing import Final
 
 import pytest
@@ -49,6 +50,7 @@ ONE_WORD: Final = {
     "alarms close clo": None,
     "completion fi": "fish",
     "run --only mobil": None,
+    "import mobil": None,
 }
 """The end of each command line, and the only word that it may become; None if there is none, or several."""
 SEVERAL_WORDS: Final = {
@@ -71,6 +73,9 @@ fpath=($PWD $fpath); autoload -U compinit; compinit -u -D
 show() { print -rn -- $'\1'"$BUFFER"$'\2'; BUFFER= }
 zle -N show; zle -N zle-line-init show; bindkey '^G' show
 """
+
+_ANSWER_S: Final = 60.0
+"""A shell that shows nothing for so long asks something."""
 
 Generate = Callable[[str, str], Path]
 
@@ -124,6 +129,7 @@ def complete_in_zsh(lines: Sequence[str]) -> Mapping[str, str]:
             os.write(ours, keys.encode())
             shown = b""
             while not shown.endswith(b"\2"):
+                assert select([ours], [], [], _ANSWER_S)[0], f"zsh waits, and shows {shown.decode()!r}"
                 shown += os.read(ours, 1)
             return shown.rpartition(b"\1")[2][:-1].decode()
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import get_type_hints
+from typing import Annotated, ClassVar, get_type_hints
 
 import pytest
 
 from harness.config import layers
-from harness.config.options import OptionTable, declared_options
+from harness.config.options import Option, OptionTable, declared_options
 from harness.config.settings import Settings
 from harness.core.errors import UsageError
 
@@ -99,10 +100,17 @@ def test_a_variable_called_nearly_like_one_of_ours_is_an_error(name: str, meant:
     assert caught.value.hint == f"did you mean HARNESS_{meant}?"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BoardOptions:
+    heading: ClassVar[str] = "On boards"
+    board_id: Annotated[str, Option("Board.")] = ""
+
+
 def test_identifiers_of_the_service_called_harness_are_no_mistakes() -> None:
-    names = ("ACCOUNT", "BUILD", "DEVICE", "ORG", "PIPELINE", "PROJECT")
+    names = ("ACCOUNT", "BUILD", "ORG", "PIPELINE", "PROJECT")
     assert resolved(environment={f"HARNESS_{name}_ID": "x" for name in names}) == resolved()
-    assert not [name for name in TABLE.variables if name.endswith("_ID")]
+    of_plug_in = OptionTable(Settings, _BoardOptions)
+    assert layers.read_environment({"HARNESS_BOARD_ID": "b"}, of_plug_in) == {"board_id": "b"}
 
 
 def test_other_variables_are_strangers_and_known_ones_are_not() -> None:

@@ -85,6 +85,13 @@ CpuClock::CpuClock(bool whole_process) : clock_(whole_process ? CLOCK_PROCESS_CP
   if (whole_process) {
     tasks_ = open(kTasks, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     list_threads();
+    if (tasks_ >= 0 && !update_accounts()) { // a thread began meanwhile, or the ids are not those of our namespace
+      list_threads();
+      if (!update_accounts()) {
+        close(tasks_);
+        tasks_ = -1;
+      }
+    }
   }
 }
 

@@ -94,8 +94,8 @@ def _show(changed: ClosedAlarms, state: str, console: Console, *, as_json: bool)
             plain_text(f"{', '.join(changed.receivers)} {verb} a message: the watcher sends it {_WHEN}"), console
         )
     elif changed.has_reports:
-        told = "nobody gets a message, because no --hook or --on-alarm was told about it"
-        print_output(plain_text(f"{told}; the watcher writes its reports anew {_WHEN}"), console)
+        silence = "nobody gets a message, because no --hook or --on-alarm was told about it"
+        print_output(plain_text(f"{silence}; the watcher writes its reports anew {_WHEN}"), console)
 
 
 def _person() -> str:

@@ -60,7 +60,7 @@ def latest(settings: Settings, console: Console, selection: ResultFilter = EVERY
     if not entries:
         none = "no results" if selection == EVERYTHING else "no such results"
         print_line(Line.of(f"{none} in {settings.local_reporter}"), console)
-        if known := _name_benchmarks(stored.entries):
+        if selection.only and (known := _name_benchmarks(stored.entries)):
             print_line(Line.of(Span(f"  hint: benchmarks there: {known}", Tone.MUTED)), console)
         return ExitCode.OK
     listing = _listing(entries)

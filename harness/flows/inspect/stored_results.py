@@ -229,4 +229,4 @@ def _is_of_commit(result: Result, commit: str) -> bool:
 def _matches(pattern: str, result: Result) -> bool:
     info = result.benchmark
     properties = {axis: (format_scalar(value),) for axis, value in info.axes.items()} | {"model": (info.model,)}
-    return matches_pattern(pattern, info.title, properties)
+    return matches_pattern(pattern, info.model, info.identifier, properties)

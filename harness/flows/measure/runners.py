@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from harness.core.build import Build
+from harness.core.build import CONTENT, Build
 from harness.core.commit import Commit, PackageSource, PublishedSource, Source, label_id
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, UsageError
@@ -249,8 +249,6 @@ class LayoutRunner:
 
     def __call__(self, target: BuildTarget, progress: Progress) -> Build:
         """Return the runner in this layout."""
-        from harness.builders.records import CONTENT  # noqa: PLC0415 - see above
-
         build = select_layout(self.side(target, progress), self.number)
         content = sha256_of_file(build.programs[RUNNER])  # what lies beside it is the same for all layouts
         return build.model_copy(update={"flags": {**build.flags, CONTENT: content}})

@@ -256,4 +256,4 @@ def _select_defined(benchmarks: Sequence[Benchmark], digests: Sequence[str]) -> 
 def _matches(benchmark: Benchmark, pattern: str) -> bool:
     properties: dict[str, tuple[str, ...]] = {axis: (format_scalar(value),) for axis, value in benchmark.axes.items()}
     properties |= {"model": (benchmark.model.name,), "tag": benchmark.tags}
-    return matches_pattern(pattern, benchmark.title, properties)
+    return matches_pattern(pattern, benchmark.model.name, benchmark.identifier, properties)

@@ -77,7 +77,7 @@ def select_uids(database: Database, selection: StoredSelection) -> tuple[str, ..
                     [
                         number
                         for number, model, identifier in benchmarks
-                        if any(matches_pattern(pattern, f"{model}/{identifier}", {}) for pattern in selection.only)
+                        if any(matches_pattern(pattern, model, identifier, {}) for pattern in selection.only)
                     ]
                 )
             )
@@ -112,7 +112,9 @@ def iterate_selected(database: Database, selection: StoredSelection, *, as_measu
 def _matches(result: Result, patterns: tuple[str, ...]) -> bool:
     info = result.benchmark
     properties = {axis: (format_scalar(value),) for axis, value in info.axes.items()} | {"model": (info.model,)}
-    return not patterns or any(matches_pattern(pattern, info.title, properties) for pattern in patterns)
+    return not patterns or any(
+        matches_pattern(pattern, info.model, info.identifier, properties) for pattern in patterns
+    )
 
 
 def _joined() -> Select[tuple[str]]:

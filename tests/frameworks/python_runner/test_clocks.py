@@ -64,6 +64,6 @@ def _compute_until(over: threading.Event) -> None:
 def _lateness(now_ns: Callable[[], int], worker: threading.Thread) -> int:
     """Return the CPU nanoseconds that a clock of the process does not know yet."""
     hashlib.pbkdf2_hmac("sha256", b"password", b"salt", 3_000)  # about a millisecond, at any phase of the ticks
-    told = now_ns()
+    known_ns = now_ns()
     time.clock_gettime_ns(time.pthread_getcpuclockid(worker.ident or 0))  # brings its account up to date
-    return time.process_time_ns() - told
+    return time.process_time_ns() - known_ns

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Row, case, func, or_, select
 
-from harness.core.build import GIVEN_SOURCES
+from harness.core.build import NO_COMMITS, PREBUILT
 from harness.core.comparison import Verdict
 from harness.core.errors import UsageError
 from harness.core.outcome import Outcome
@@ -31,7 +31,8 @@ def list_commits(connection: Connection, text: str, page: Page) -> CommitPage:
     """Return commits with results, by their newest measurement, newest first; given programs are none."""
     conditions: list[ColumnElement[bool]] = [
         COMMITS.c.measured.is_not(None),
-        COMMITS.c.source.not_in(sorted(GIVEN_SOURCES)),
+        COMMITS.c.source.not_in(sorted(NO_COMMITS)),
+        or_(COMMITS.c.source != PREBUILT, COMMITS.c.name == ""),  # as `CommitInfo.is_given`
     ]
     if text:
         conditions.append(contains((COMMITS.c.sha, COMMITS.c.name, COMMITS.c.subject), text))
