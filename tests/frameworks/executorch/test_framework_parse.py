@@ -208,7 +208,7 @@ def test_a_disturbance_is_reported_as_a_share_of_time_with_a_remedy(
 ) -> None:
     _, (note,) = parse(benchmark_of_add, lines(latency=[latency], cpu_time=[cpu_time]))
     assert note.message == f"another program used the CPU {sentence}"
-    assert "pin" in (note.hint or "")
+    assert "--cpus" in (note.hint or "")
 
 
 # --- output files ------------------------------------------------------------------------------------------------

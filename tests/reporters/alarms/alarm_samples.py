@@ -96,11 +96,17 @@ def verified(difference: float, verdict: Verdict = Verdict.REGRESSION) -> Verifi
     return Verification(confirmed=True, verdict=verdict, reason="", effect=effect, pairs=24, seconds=12.3)
 
 
-def culprit(*commits: Commit, step: float = 0.031, probability: float = 0.97, confirmed: bool = True) -> Culprit:
+def culprit(
+    *commits: Commit,
+    step: float = 0.031,
+    probability: float = 0.97,
+    confirmed: bool = True,
+    before: Commit = commit(24),  # noqa: B008 - a value
+) -> Culprit:
     """A culprit with an interval of half a percent to each side."""
     return Culprit(
         commits=tuple(commit_.id for commit_ in commits),
-        before=commit(24).id,
+        before=before.id,
         effect=effect_of(step, step - 0.005, step + 0.005),
         evidence=1240.0,
         probability=probability,
@@ -286,7 +292,7 @@ def unbuildable_range() -> AlarmReport:
     )
     search = searched(
         reason=f"{commits[3].short} made it slower, or one of the 3 before it, which do not build",
-        culprits=(culprit(*commits, probability=0.98),),
+        culprits=(culprit(*commits, probability=0.98, before=commit(22)),),
         rest=0.0,
         pairs=80,
     )

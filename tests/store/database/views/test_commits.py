@@ -86,6 +86,13 @@ def test_given_programs_are_no_commits(database: Database) -> None:
     assert program.commit.is_given
 
 
+def test_a_program_given_as_that_of_a_commit_is_one(database: Database) -> None:
+    """FAI-PEP's info names the commit of a given program, and no file."""
+    keep(database, good(1, build=build(1, source="prebuilt", commit_name="")))
+    (row,) = History(database).commits("", FIRST).rows
+    assert not row.commit.is_given
+
+
 def test_a_commit_is_found_by_id_beginning_and_name(database: Database) -> None:
     keep(database, good(0xAB, build=build(0xAB, commit_name="v1.2")), good(0xAC))
     reader = History(database)
