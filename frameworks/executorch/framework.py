@@ -20,7 +20,7 @@ from frameworks.observations.observer import parse_lines
 from harness.config.settings import Settings
 from harness.core import DEFAULT_PLATFORM
 from harness.core.benchmark import Benchmark, Export
-from harness.core.build import Build
+from harness.core.build import PREBUILT, Build
 from harness.core.cached_files import CachedFile, ExportReport
 from harness.core.command import Command, Completed
 from harness.core.device import Device
@@ -29,7 +29,6 @@ from harness.core.generation import TOKENIZER
 from harness.core.metric import Metric, Observation
 from harness.core.note import Note
 from harness.core.protocols import Finding, Progress, StagedExamples, Task
-from harness.files.programs import PREBUILT
 
 if TYPE_CHECKING:  # checking a specification loads no result
     from harness.core.evaluation import LayerGaps

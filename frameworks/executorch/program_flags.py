@@ -8,11 +8,11 @@ from pathlib import Path
 
 from frameworks import command_line
 from harness.core.benchmark import Benchmark
-from harness.core.build import Build
+from harness.core.build import PREBUILT, Build
 from harness.core.command import Command
 from harness.core.commit import short_id
 from harness.core.errors import BenchmarkUnsupported
-from harness.files.programs import PREBUILT, RUNNER
+from harness.files.programs import RUNNER
 
 
 def find_flags(build: Build, name: str, known: Collection[str], needed: Collection[str]) -> frozenset[str] | None:

@@ -23,7 +23,7 @@ Parsed = tuple[tuple[Observation, ...], tuple[Note, ...]]
 _UNUSABLE: Final = "converter"
 """Code of the note that a converter cannot be used as it is given."""
 _CONVERTERS: Final = ("json_converter", "json_with_identifier_converter")
-_LINE_PATTERNS: Final = "token_lines"
+_TOKEN_LINES: Final = "token_lines"  # noqa: S105 - the name of a converter, not a secret
 
 
 def parse_outputs(completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
@@ -35,7 +35,7 @@ def parse_outputs(completed: Sequence[Completed], benchmark: Benchmark) -> Parse
         parsed, problems = (read or parse_lines)(text)
         observations.extend(parsed)
         notes += add_place(place, problems)
-    if benchmark.converter == _LINE_PATTERNS:
+    if benchmark.converter == _TOKEN_LINES:
         notes += _note_missing_tokens("the output", observations, notes)
     parsed, problems = parse_files(completed, benchmark)
     return (*observations, *parsed), (*notes, *problems)
@@ -61,7 +61,7 @@ def parse_files(completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
         parsed, problems = read(text)
         observations.extend(parsed)
         notes += add_place(file.filename, problems)
-        if file.converter == _LINE_PATTERNS:
+        if file.converter == _TOKEN_LINES:
             notes += _note_missing_tokens(file.filename, parsed, problems)
     return tuple(observations), tuple(notes)
 
@@ -95,14 +95,14 @@ def _find_reader(
     place: str, converter: str | None, arguments: Mapping[str, JsonValue], benchmark: Benchmark
 ) -> tuple[Callable[[str], Parsed] | None, Sequence[Note]]:
     """Return the function that reads a text by a converter; None and a note for one that cannot be used."""
-    if converter == _LINE_PATTERNS:
+    if converter == _TOKEN_LINES:
         # Few programs need it; the others do not pay for the import.
         from frameworks.observations.token_lines import read_arguments, read_token_lines  # noqa: PLC0415
 
         lines = read_arguments(arguments)
         if isinstance(lines, str):
             hint = 'for example {"token": "token <token> at <time>", "unit": "ms"}'
-            return None, (Note(code=_UNUSABLE, message=f"{place}: {_LINE_PATTERNS}: {lines}", hint=hint, trust=False),)
+            return None, (Note(code=_UNUSABLE, message=f"{place}: {_TOKEN_LINES}: {lines}", hint=hint, trust=False),)
         read = partial(read_token_lines, lines=lines, request=benchmark.generation)
         return partial(_parse_tokens, read=read), ()
     words, notes = find_identifiers(place, converter, arguments)
@@ -116,7 +116,7 @@ def _note_missing_tokens(place: str, observations: Sequence[Observation], notes:
     if any(note.code in {LOST_METRIC, _UNUSABLE} for note in notes):
         return ()
     hint = "compare the pattern `token` with what the program prints; the raw log of the launch shows it"
-    message = f"{place}: {_LINE_PATTERNS} found no line of a token"
+    message = f"{place}: {_TOKEN_LINES} found no line of a token"
     return (Note(code=LOST_METRIC, message=message, hint=hint, trust=False),)
 
 
@@ -142,7 +142,7 @@ def find_identifiers(
         arguments: `identifier`, for the second.
     """
     identifier = arguments.get("identifier")
-    if converter in {None, _LINE_PATTERNS}:
+    if converter in {None, _TOKEN_LINES}:
         return IDENTIFIERS, ()
     if converter == "json_converter":
         return (), ()
@@ -152,7 +152,7 @@ def find_identifiers(
         problem = f"converter `{converter}` has no `identifier` in its `args`"
     else:
         return (identifier.strip(),), ()
-    known = ", ".join((*_CONVERTERS, _LINE_PATTERNS))
+    known = ", ".join((*_CONVERTERS, _TOKEN_LINES))
     hint = f"known converters: {known}; the second needs `args`: {{'identifier': WORD}}"
     return None, (Note(code=_UNUSABLE, message=f"{place}: {problem}", hint=hint, trust=False),)
 

@@ -19,14 +19,14 @@ from harness.builders.recipes import TIME_LIMIT_S, Recipe, check_recipe, run_rec
 from harness.builders.records import BuildDetails, BuildKey
 from harness.builders.toolchain import Toolchain, find_toolchain
 from harness.builders.workdirs import Workdir
-from harness.core.build import COMPILED_WITH, Build
+from harness.core.build import COMPILED_WITH, PREBUILT, Build
 from harness.core.commit import Commit, MachineSource, PackageSource, Source, SubmoduleSource, label_id
 from harness.core.device import LINUX_MACHINES
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress, Task
 from harness.core.submodules import SubmoduleSelection
 from harness.files.digests import sha256_of_file, sha256_of_texts
-from harness.files.programs import PREBUILT, RUNNER, is_library, layout_name, prebuilt
+from harness.files.programs import RUNNER, is_library, layout_name, prebuilt
 
 _RELATIVE_PATHS: Final = (b"$ORIGIN", b"@loader_path", b"@executable_path", b"@rpath")
 """Names of a program's own folder in its search path for libraries (ld.so(8), dyld(1))."""

@@ -31,12 +31,11 @@ from harness.builders.records import (
     size_of,
 )
 from harness.builders.workdirs import Workdir, open_workdir, remove_folder
-from harness.core.build import CONTENT, Build
+from harness.core.build import CONTENT, PREBUILT, Build
 from harness.core.commit import short_id
 from harness.core.errors import BuildFailed, EnvironmentProblem
 from harness.core.protocols import Clock, Progress, Task
 from harness.files.locks import FileLock
-from harness.files.programs import PREBUILT
 
 LIMIT_BYTES: Final = 10 << 30
 """Some hundred builds of ExecuTorch. Builds in use stay, whatever their size."""

@@ -8,16 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from harness.core.build import Build
+from harness.core.build import PREBUILT, Build
 from harness.core.errors import BuildFailed
 from harness.files.digests import sha256_of_file, sha256_of_texts
 
-PREBUILT: Final = "prebuilt"
-"""Source and recipe of such a build."""
-
 RUNNER: Final = "program"
 """Placeholder of the runner."""
-
 
 LAYOUTS: Final = 9
 """Largest number of further layouts of a runner: their names have one digit, and so the length of the runner's."""

@@ -38,13 +38,6 @@ _NAMED = 8
 """Benchmarks that are named where none was selected."""
 
 
-def _name_benchmarks(entries: Sequence[IndexEntry]) -> str:
-    """Name the latest benchmarks of entries, for somebody who asked for others."""
-    titles = list(dict.fromkeys(f"{entry.model}/{entry.identifier}" for entry in reversed(entries)))
-    more = f", and {len(titles) - _NAMED} more" if len(titles) > _NAMED else ""
-    return ", ".join(titles[:_NAMED]) + more
-
-
 def latest(settings: Settings, console: Console, selection: ResultFilter = EVERYTHING) -> ExitCode:
     """List the selected results of the local tree, oldest first; without a selection the newest ones."""
     stored = StoredResults(None, settings.local_reporter, selection)
@@ -73,6 +66,13 @@ def latest(settings: Settings, console: Console, selection: ResultFilter = EVERY
     places = f"in {settings.local_reporter}; `harness report FOLDER` shows one of them, or all below a folder, again"
     print_line(Line.of(Span(places, Tone.MUTED)), console)
     return ExitCode.OK
+
+
+def _name_benchmarks(entries: Sequence[IndexEntry]) -> str:
+    """Name the latest benchmarks of entries, for somebody who asked for others."""
+    titles = list(dict.fromkeys(f"{entry.model}/{entry.identifier}" for entry in reversed(entries)))
+    more = f", and {len(titles) - _NAMED} more" if len(titles) > _NAMED else ""
+    return ", ".join(titles[:_NAMED]) + more
 
 
 def describe(path: Path | None, settings: Settings, selection: ResultFilter, console: Console) -> ExitCode:

@@ -56,6 +56,14 @@ def test_the_clock_of_the_process_knows_what_its_running_threads_used() -> None:
     assert begin <= now_ns() <= time.process_time_ns()  # with threads that have ended
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such folder")
+def test_threads_with_ids_of_another_namespace_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a container that shows the processes of its host, each reading would list them anew and update nothing."""
+    (tmp_path / "4194303").mkdir()
+    monkeypatch.setattr(clocks, "_TASKS", tmp_path)
+    assert clocks.open_process_time() is time.process_time_ns
+
+
 def _compute_until(over: threading.Event) -> None:
     while not over.is_set():
         hashlib.pbkdf2_hmac("sha256", b"password", b"salt", 50_000)  # without the interpreter's lock
