@@ -13,7 +13,7 @@ CONTENT: Final = "programs_sha256"
 """Flag of a build: SHA-256 over its programs and everything that lies beside them."""
 
 PREBUILT: Final = "prebuilt"
-"""Source and recipe of programs given by path. Commit of one: that which FAI-PEP's info names, else its file's digest."""
+"""Source and recipe of programs given by path; their commit is what FAI-PEP's info names, else a digest of the file."""
 
 NO_COMMITS: Final = frozenset({"app", "none"})
 """Sources of builds that are no commits: apps that a device has, and no program at all."""
