@@ -6,8 +6,9 @@ A framework is a value of `PythonFrameworkParts`; everything that is the same fo
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from frameworks import command_line, packages
 from frameworks.backend_options import BackendOption, check_options, option_words
@@ -57,8 +58,7 @@ def _note_nothing(observations: Sequence[Observation], benchmark: Benchmark) -> 
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class PythonFrameworkParts:
+class PythonFrameworkParts(Struct, frozen=True):
     """What only one framework knows.
 
     Attributes:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 CPUINFO: Final = Path("/proc/cpuinfo")
 
@@ -108,8 +109,7 @@ _ARM: Final = {
 """By implementer and part (Linux, `arch/arm64/include/asm/cputype.h`; util-linux, `sys-utils/lscpu-arm.c`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Processor:
+class Processor(Struct, frozen=True):
     """Processor of a device.
 
     Attributes:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from harness.core.errors import EnvironmentProblem, ReporterFailed
 from harness.files.atomic import write_atomically
 from harness.files.writability import check_writable_folder
 
 
-@dataclass(frozen=True, slots=True)
-class OutputFile:
+class OutputFile(Struct, frozen=True):
     """File that is replaced in one step, with folders made as needed.
 
     Attributes:

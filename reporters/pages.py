@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
 
 from harness.config.settings import Settings
 from harness.core.errors import UsageError
@@ -21,8 +22,7 @@ _OFTEN: Final = 20
 """A page lacks at most one of so many results until the end of the run."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedRun:
+class ReportedRun(Struct, frozen=True):
     """Content of a page.
 
     Attributes:

@@ -7,9 +7,10 @@ floating point and quantised, and PyTorch's Lite Interpreter as reference. `harn
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from harness.config.settings import Settings
 from harness.core.metric import Metric, convert, main_metric
@@ -48,8 +49,7 @@ _PUBLISHED_HOW: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
+class _Cell(Struct, frozen=True):
     """Average of one benchmark.
 
     Attributes:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.errors import ExportFailed
 from harness.core.placeholders import suggest
@@ -20,8 +21,7 @@ from harness.files.distributions import find_entry_points
 _FUNCTION: Final = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*)")
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogueEntry:
+class CatalogueEntry(Struct, frozen=True):
     """Function that an export request names.
 
     Attributes:
@@ -60,8 +60,7 @@ class CatalogueEntry:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Catalogue:
+class Catalogue(Struct, frozen=True):
     """Everything of one kind that a request can name.
 
     Attributes:

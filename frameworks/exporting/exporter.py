@@ -6,10 +6,11 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from frameworks import packages
@@ -39,8 +40,7 @@ _ENVIRONMENT: Final = {
 _PROGRESS: Final = re.compile(r"progress: (?P<text>.*?)(?: (?P<completed>\d+)/(?P<total>\d+))?")
 
 
-@dataclass(frozen=True, slots=True)
-class FileExporter:
+class FileExporter(Struct, frozen=True):
     """How a framework makes model files: in a process of its own, which `frameworks.exporting.child` describes.
 
     Attributes:

@@ -11,11 +11,11 @@ import inspect
 import itertools
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
+from msgspec import Struct
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
@@ -41,8 +41,7 @@ _INITIAL_BATCHES, _INITIAL_BATCH_SIZE = 2, 4
 """Enough that activations neither vanish nor explode; more than one sample, because batch statistics need two."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """Model that is ready to be lowered.
 
     Attributes:

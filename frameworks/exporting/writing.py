@@ -6,10 +6,10 @@ import hashlib
 import platform
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import psutil
 import torch
+from msgspec import Struct
 from torch import nn
 
 from frameworks.exporting.capture import Constant
@@ -25,8 +25,7 @@ from harness.core.examples import TensorInfo
 from harness.files.atomic import write_atomically
 
 
-@dataclass(frozen=True, slots=True)
-class ExportedModel:
+class ExportedModel(Struct, frozen=True):
     """Model of an export, with what identifies it.
 
     Attributes:

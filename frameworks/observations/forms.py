@@ -33,7 +33,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from frameworks.observations.collector import (
     BadObservation,
@@ -180,8 +181,7 @@ def _is_observer_object(document: Mapping[str, object]) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
+class _Node(Struct, frozen=True):
     """Value in a document with its path; `unit` is the one in the same object, if any."""
 
     path: tuple[str, ...]

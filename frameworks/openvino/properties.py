@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from frameworks.python_runner.failure import ExitStatus, RunnerFailure
 
@@ -39,8 +40,7 @@ _KNOWN: Final = (*_NAMES, "device")
 _LARGEST_STREAMS: Final = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(Struct, frozen=True):
     """What OpenVINO says of a compiled model.
 
     Attributes:

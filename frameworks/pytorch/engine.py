@@ -6,9 +6,10 @@ import json
 import warnings
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from frameworks.python_runner.engine import LoadRequest, Output, Tensor
 from frameworks.python_runner.failure import ExitStatus, RunnerFailure
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 _EXPORTED, _SCRIPT, _LITE = "exported", "torchscript", "lite_interpreter"
 
 
-@dataclass(frozen=True, slots=True)
-class _Archive:
+class _Archive(Struct, frozen=True):
     """What a file holds.
 
     Attributes:

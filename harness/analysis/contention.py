@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.analysis.device_quality import BUSY_LIMIT, used_by_others
 from harness.core.metric import Metric, convert
@@ -33,8 +34,7 @@ _FEWEST_WORSE: Final = 0.2
 """Smallest share of a launch that others are taken to have used it for; less is within what they always use."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Struct, frozen=True):
     """Samples before and after figures became worse.
 
     Attributes:

@@ -22,9 +22,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.order_statistics import median, median_deviation
 
@@ -64,8 +65,7 @@ _FEWEST_FOR_EARLY: Final = 4096
 _DEEPEST: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(Struct, frozen=True):
     """Stretch of a series without a change.
 
     Attributes:

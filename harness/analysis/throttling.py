@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.analysis.contention import Loss, describe_contention
 from harness.analysis.device_quality import FREQUENCY_LIMIT, HOT_C, frequency_drop
@@ -36,8 +37,7 @@ _FEWEST_IN_LAUNCH: Final = 10
 _LISTED: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Throttling:
+class Throttling(Struct, frozen=True):
     """Loss of a series of figures that were measured one after the other.
 
     Attributes:

@@ -6,8 +6,9 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness import display
 from harness.api.results import Results
@@ -90,8 +91,7 @@ class RecordingDisplay:
             yield board
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """State of a call, for the flow that does its work.
 
     Attributes:

@@ -6,9 +6,10 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from harness.api import keywords
 from harness.api.calls import Call, call
@@ -35,8 +36,7 @@ _DTYPES: Final = {
 """Names of element types in specifications by those of torch."""
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluatedModel:
+class EvaluatedModel(Struct, frozen=True):
     """A model that was executed on a device.
 
     Attributes:

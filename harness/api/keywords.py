@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from msgspec import Struct
 from pydantic import TypeAdapter, ValidationError
 
 from harness.api.specifications import Specifications, split
@@ -61,8 +62,7 @@ class _KeywordFlags(RunFlags):
         return dict(self.options)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """What a call asks for.
 
     Attributes:

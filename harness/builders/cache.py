@@ -14,10 +14,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
+
+from msgspec import Struct
 
 from harness import shell
 from harness.builders.records import (
@@ -45,8 +46,7 @@ _WAIT_S: Final = 3 * 3600.0
 """Limit of waiting for another harness that makes the same build: longer than any build may take."""
 
 
-@dataclass(frozen=True, slots=True)
-class CachedBuild:
+class CachedBuild(Struct, frozen=True):
     """One build in the cache.
 
     Attributes:
@@ -286,8 +286,7 @@ class BuildCache:
             ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class _BuildOrder:
+class _BuildOrder(Struct, frozen=True):
     """Build that was requested."""
 
     key: BuildKey

@@ -34,9 +34,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from harness import shell
 from harness.builders.build_log import first_error, follow, last_lines
@@ -75,8 +77,7 @@ _INTO_LOG: Final = 'log=$1; shift; exec "$@" >"$log" 2>&1'
 """Output goes to a file: it can be too much for memory, and can be read while the build runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(Struct, frozen=True):
     """Recipe of a runner.
 
     Attributes:

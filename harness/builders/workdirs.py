@@ -15,11 +15,11 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import psutil
+from msgspec import Struct
 
 from harness.files.locks import FileLock
 
@@ -31,8 +31,7 @@ BUILD_DIR: Final = "HARNESS_BUILD_DIR"
 """Variable that every process of a recipe has in its environment: the folder of its intermediate files."""
 
 
-@dataclass(frozen=True, slots=True)
-class Workdir:
+class Workdir(Struct, frozen=True):
     """Folder of one build: empty at the beginning, and emptied afterwards.
 
     Attributes:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from cyclopts import Parameter
+from msgspec import structs
 
 from harness import display, shell
 from harness.commands import from_flags
@@ -167,7 +167,7 @@ def export(
     _reject_missing_file(model)
     with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
         if model.endswith((".json", ".yaml", ".yml")):
-            specified = dataclasses.replace(settings, benchmark_file=(Path(model),))
+            specified = structs.replace(settings, benchmark_file=(Path(model),))
             document, code = exports.export_files(specified, shown, output)
         else:
             place = output or Path(f"{_stem(model)}_{_stem(recipe)}.pte")
@@ -268,7 +268,7 @@ def report(
     settings = arguments.resolve_settings(inspect_flags)
     selection = from_flags.result_filter(only=only, since=since, devices=devices, commit=commit)
     if path is not None and str(path) == "LAST" and not path.exists():
-        path, selection = None, dataclasses.replace(selection, last_run=True)
+        path, selection = None, structs.replace(selection, last_run=True)
     selects = path is not None or selection != EVERYTHING
     writes = tuple(name for name, given in {"--reporter": reporter, "--export": export}.items() if given)
     _reject_contradictions(writes, flush=flush, json=json, against=against, selects=selects)
@@ -277,7 +277,7 @@ def report(
     if flush or writes:
         if reporter:
             named = cast("dict[str, str]", parsing.parse_reporters(reporter))
-            settings = dataclasses.replace(settings, reporters=named)
+            settings = structs.replace(settings, reporters=named)
         with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
             if flush:
                 return reports.flush(settings, shown)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 import socket
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
+from msgspec import structs
 
 from harness import display, shell
 from harness.config import arguments, flags
@@ -265,11 +265,11 @@ def dispatch(
         raise UsageError(f"--frameworks-dir {missing_folder}: no such folder", hint="give a folder of recipes")
     require_packages()
     load_security(certificates)
-    settings = dataclasses.replace(arguments.resolve_settings(lab_flags), lab=address, lab_certificates=certificates)
+    settings = structs.replace(arguments.resolve_settings(lab_flags), lab=address, lab_certificates=certificates)
     queue = RequestQueue(requests_from, find_token(os.environ, default_config_dir()), _name_dispatcher())
     allowed = load_allow_list(specifications, lambda word: arguments.resolve_settings(lab_flags, (word,)))
     with shell.handle_signals(), display.open_display() as shown:
-        allowed = dataclasses.replace(
+        allowed = structs.replace(
             allowed,
             repositories=load_repositories(repositories or (), settings.cache_dir, shown),
             recipes=tuple(folder.absolute() for folder in frameworks_dir or ()),

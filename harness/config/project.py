@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from harness.config.options import OptionTable
 from harness.core.errors import UsageError
@@ -23,8 +24,7 @@ _ROOTS: Final = (".git", ".hg")
 """Entries of the root of a repository."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectDefaults:
+class ProjectDefaults(Struct, frozen=True):
     """Defaults of a project.
 
     Attributes:

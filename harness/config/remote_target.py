@@ -11,12 +11,12 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from msgspec import Struct
 from pydantic import SecretStr
 
 from harness.core.errors import EnvironmentProblem, UsageError
@@ -28,8 +28,7 @@ TOKEN_VARIABLE: Final = "HARNESS_REMOTE_TOKEN"  # noqa: S105 - the name of a var
 TOKEN_FILE_VARIABLE: Final = "HARNESS_REMOTE_TOKEN_FILE"  # noqa: S105 - likewise
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteTarget:
+class RemoteTarget(Struct, frozen=True):
     """Address that results are posted to.
 
     Attributes:

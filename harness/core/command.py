@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 if TYPE_CHECKING:  # command lines are parsed before pydantic is loaded (docs/decisions/0047)
     from harness.core.app import App
@@ -16,8 +18,7 @@ SIGKILL: Final = 9
 """Number of that signal, which Windows does not have; phones and programs do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """Start of one program. Never a shell line: arguments arrive unchanged.
 
     Attributes:
@@ -46,8 +47,7 @@ class Command:
         return replace(self, argv=argv)
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(Struct, frozen=True):
     """Program that has ended, in whatever way.
 
     Attributes:

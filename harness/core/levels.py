@@ -15,8 +15,9 @@ docs/decisions/0020 has the argument.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.comparison import Parameters
 
@@ -30,8 +31,7 @@ _NEAR: Final = 1.3
 """`near` over alpha: the end of the interval next to 0 is then visibly apart from 0 as soon as a change is proven."""
 
 
-@dataclass(frozen=True, slots=True)
-class Levels:
+class Levels(Struct, frozen=True):
     """Levels at which evidence excludes.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
@@ -23,8 +24,7 @@ if TYPE_CHECKING:  # protocols are about jobs
     from harness.core.protocols.probes import Probe
 
 
-@dataclass(frozen=True, slots=True)
-class References:
+class References(Struct, frozen=True):
     """Outputs of a model before it was lowered, which those of a device are compared with.
 
     Attributes:
@@ -40,8 +40,7 @@ class References:
     kept_outputs: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """One benchmark with everything it needs, ready for a device.
 
     Attributes:
@@ -65,8 +64,7 @@ class Job:
     probes: tuple[Probe | ProbePass, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
+class Measurement(Struct, frozen=True):
     """Record of the launches of one job.
 
     Attributes:

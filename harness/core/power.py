@@ -1,9 +1,10 @@
 """Requests for the energy of inferences: how it is metered, and what it is net of; and meters beside devices."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol, TypeVar
+
+from msgspec import Struct
 
 from harness.core.values import Value
 
@@ -47,8 +48,7 @@ class PowerRequest(Value):
     disable_usb: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PowerReading:
+class PowerReading(Struct, frozen=True):
     """Reading of an external meter over one launch, or why there is none.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, Self
+
+from msgspec import Struct
 
 from harness.core.errors import UsageError
 
@@ -13,8 +14,7 @@ ALL: Final = "all"
 NONE: Final = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class SubmoduleSelection:
+class SubmoduleSelection(Struct, frozen=True):
     """Submodules that a build needs.
 
     Attributes:

@@ -14,9 +14,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.metric import Direction, Observation
 
@@ -46,16 +47,14 @@ _UNITS: Final = {"t/s": "tokens/s"}
 _MOST_VALUES: Final = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class XCTestCase:
+class XCTestCase(Struct, frozen=True):
     """Name of a test: `-[class_name name]`."""
 
     class_name: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteBegan:
+class SuiteBegan(Struct, frozen=True):
     """A suite of tests began.
 
     Attributes:
@@ -67,16 +66,14 @@ class SuiteBegan:
     time: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class CaseBegan:
+class CaseBegan(Struct, frozen=True):
     """A test began."""
 
     line: int
     case: XCTestCase
 
 
-@dataclass(frozen=True, slots=True)
-class CaseMeasured:
+class CaseMeasured(Struct, frozen=True):
     """A test measured a metric.
 
     Attributes:
@@ -100,8 +97,7 @@ class CaseMeasured:
     direction: Direction | None
 
 
-@dataclass(frozen=True, slots=True)
-class CaseAsserted:
+class CaseAsserted(Struct, frozen=True):
     """An assertion of a test failed, with its message."""
 
     line: int
@@ -109,8 +105,7 @@ class CaseAsserted:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class CaseEnded:
+class CaseEnded(Struct, frozen=True):
     """A test came to its end.
 
     Attributes:
@@ -126,8 +121,7 @@ class CaseEnded:
     seconds: str
 
 
-@dataclass(frozen=True, slots=True)
-class BadLine:
+class BadLine(Struct, frozen=True):
     """A line that measures something, and cannot be read."""
 
     line: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.alarm import AlarmReport
 from harness.core.commit import Commit
@@ -44,8 +45,7 @@ _ACTIONS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class AlarmLine:
+class AlarmLine(Struct, frozen=True):
     """Alarm as a row of the list.
 
     Attributes:
@@ -85,8 +85,7 @@ class AlarmLine:
     remarks: int
 
 
-@dataclass(frozen=True, slots=True)
-class _RemarkLine:
+class _RemarkLine(Struct, frozen=True):
     person: str
     action: str
     moment: str
@@ -94,8 +93,7 @@ class _RemarkLine:
     until: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Suspect:
+class _Suspect(Struct, frozen=True):
     """Commit in question."""
 
     commit: CommitLine

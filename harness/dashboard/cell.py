@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.outcome import Outcome
 from harness.dashboard.change_lines import CommitLine, describe_change_row, describe_commit_info
@@ -25,8 +26,7 @@ _OTHERS: Final = 20
 _LIMITS: Final = (50, 200, 1000, 10000)
 
 
-@dataclass(frozen=True, slots=True)
-class PointLine:
+class PointLine(Struct, frozen=True):
     """Point as a row of the table.
 
     Attributes:
@@ -60,8 +60,7 @@ class PointLine:
     href: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Sign:
+class _Sign(Struct, frozen=True):
     """Entry of the legend: a mark of the picture, and what it means."""
 
     kind: str

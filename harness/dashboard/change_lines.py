@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.comparison import Verdict
 from harness.core.metric import LATENCY, Direction
@@ -23,8 +24,7 @@ _EVIDENCE: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CommitLine:
+class CommitLine(Struct, frozen=True):
     """Commit as a line names it.
 
     Attributes:
@@ -42,8 +42,7 @@ class CommitLine:
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeLine:
+class ChangeLine(Struct, frozen=True):
     """Change as a line of a list.
 
     Attributes:

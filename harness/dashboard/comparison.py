@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.comparison import Verdict
 from harness.core.effect import Effect
@@ -19,8 +20,7 @@ SUGGESTED_THRESHOLD: Final = 0.05
 """Threshold that a person may switch on; PyTorch's dashboard colours from there."""
 
 
-@dataclass(frozen=True, slots=True)
-class _ShownDifference:
+class _ShownDifference(Struct, frozen=True):
     """Row of the table.
 
     Attributes:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct
 
 from harness.dashboard.wording import has_figure
 from harness.presentation.numbers import choose_scale
@@ -25,8 +26,7 @@ _RANK: Final = 50
 """The axis holds all but one in so many figures at each end; those beyond are drawn at the edge."""
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryFrame:
+class HistoryFrame(Struct, frozen=True):
     """Axes and edges of a picture of a history.
 
     Attributes:

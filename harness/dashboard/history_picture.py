@@ -7,8 +7,9 @@ and a week of holidays half of the picture, while the question is which commit m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.comparison import Verdict
 from harness.dashboard.history_axes import HistoryFrame, fit_history
@@ -64,8 +65,7 @@ def draw_history(history: CellHistory, links: Links, name: str = "history") -> P
     return Picture(name, WIDTH, HEIGHT, _title(history), _describe(history), marks, kind="history")
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawing:
+class _Drawing(Struct, frozen=True):
     """Parts of the picture."""
 
     history: CellHistory

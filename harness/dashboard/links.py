@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import quote, urlencode
+
+from msgspec import Struct, field
 
 from harness.store.history import Options, Period, Selection
 
@@ -67,8 +68,7 @@ class Links(Protocol):
         """Return the address of the form that takes a token, which leads on to what was wanted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(Struct, frozen=True):
     """What all pages of one site have in common.
 
     Attributes:
@@ -91,8 +91,7 @@ class Site:
     title: str = "harness"
 
 
-@dataclass(frozen=True, slots=True)
-class LiveLinks:
+class LiveLinks(Struct, frozen=True):
     """Addresses on a server (`Links`).
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from harness.dashboard.links import Site
 from harness.dashboard.rendering import Shown, render_view
@@ -12,8 +13,7 @@ from reporters.document.picture import Picture
 from reporters.html.pictures.bars import Bar, draw_bars, explain_bars
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceGroup:
+class DeviceGroup(Struct, frozen=True):
     """Benchmarks of a model on one device.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.dashboard.links import Site
 from harness.dashboard.wording import format_moment
@@ -16,8 +17,7 @@ _NEAR: Final = 61.0
 """Forms show minutes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
+class Preset(Struct, frozen=True):
     """Period that a link offers."""
 
     text: str
@@ -25,8 +25,7 @@ class Preset:
     is_current: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PeriodForm:
+class PeriodForm(Struct, frozen=True):
     """Form that asks for a period.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, unquote
+
+from msgspec import Struct
 
 from harness.dashboard.links import Site
 from harness.dashboard.rendering import render_view
@@ -24,8 +25,7 @@ _MARKS: Final[Mapping[RequestState, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
+class Asker(Struct, frozen=True):
     """Person who is shown a page of requests.
 
     Attributes:

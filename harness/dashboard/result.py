@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from harness.core.device_doubt import DeviceDoubt, mark_doubts
 from harness.core.metric import main_metric
@@ -32,8 +32,7 @@ _FILES: Final = 300
 _TEXT: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class _FigureLine:
+class _FigureLine(Struct, frozen=True):
     """Figures of a metric, as a row."""
 
     name: str
@@ -43,15 +42,13 @@ class _FigureLine:
     direction: str
 
 
-@dataclass(frozen=True, slots=True)
-class _FileLine:
+class _FileLine(Struct, frozen=True):
     name: str
     size: str
     href: str
 
 
-@dataclass(frozen=True, slots=True)
-class _ContrastLine:
+class _ContrastLine(Struct, frozen=True):
     """Comparison with a control, as the top of the page has it."""
 
     kind: str

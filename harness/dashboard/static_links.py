@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import quote
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from harness.store.history import Period, Selection
 from harness.store.tree import encode_segment
@@ -21,8 +23,7 @@ COVERAGE: Final = PurePosixPath("coverage.html")
 ALARMS: Final = PurePosixPath("alarms.html")
 
 
-@dataclass(frozen=True, slots=True)
-class Pages:
+class Pages(Struct, frozen=True):
     """Pages of things that a folder has; an address of another is empty, and its name stands without a link.
 
     Attributes:
@@ -42,8 +43,7 @@ class Pages:
     alarms: Set[str] = field(default_factory=frozenset)
 
 
-@dataclass(frozen=True, slots=True)
-class StaticLinks:
+class StaticLinks(Struct, frozen=True):
     """Addresses of files (`harness.dashboard.links.Links`), as seen from a page.
 
     Selections and periods are not in addresses: the script of a page keeps them in the fragment.

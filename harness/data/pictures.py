@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from harness.core.errors import DataUnavailable
 from harness.files.tensors import Array
@@ -15,8 +15,7 @@ SUFFIXES: Final = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".ppm", ".tif", ".t
 """Endings of files that are images."""
 
 
-@dataclass(frozen=True, slots=True)
-class Preprocessing:
+class Preprocessing(Struct, frozen=True):
     """Way from a picture to an input.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from harness.core.benchmark import Input
 from harness.core.examples import DataRequest, Split, TensorInfo
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from harness.files.tensors import Array
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Struct, frozen=True):
     """One set of model inputs.
 
     Attributes:
@@ -26,8 +26,7 @@ class Example:
     label: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DataSet:
+class DataSet(Struct, frozen=True):
     """Examples of one split.
 
     Attributes:

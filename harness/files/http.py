@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from harness import __version__
 from harness.core.errors import DeliveryFailed
@@ -28,8 +29,7 @@ _REASON: Final = 200
 """Characters of an answer's text that are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class HttpAnswer(Struct, frozen=True):
     """Answer to a request that was accepted.
 
     Attributes:

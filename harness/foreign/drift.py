@@ -26,9 +26,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import permutations
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.metric import Direction, Metric
 
@@ -49,8 +50,7 @@ _BLOCKS: Final = 7
 """5,040 orders take some milliseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class SampleDrift:
+class SampleDrift(Struct, frozen=True):
     """Movement of the samples of a metric.
 
     Attributes:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Final, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.core.foreign import ForeignProblem
@@ -37,8 +37,7 @@ class ForeignEntry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", protected_namespaces=())
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """JSON value with its place.
 
     Attributes:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from harness.core.errors import EnvironmentProblem
@@ -30,8 +30,7 @@ class _Line(Value):
     reports: tuple[Report, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierBatches:
+class EarlierBatches(Struct, frozen=True):
     """Contents of the file.
 
     Attributes:

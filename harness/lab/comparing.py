@@ -6,9 +6,10 @@ import secrets
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
 
 from harness.analysis.compare.discovery import proven_change, proven_changes, select_unfinished
 from harness.config.settings import Settings
@@ -130,8 +131,7 @@ def choose_parameters(request: CompareRequest, **values: object) -> Parameters:
     return validate_parameters({**given, "interleave": request.interleave})
 
 
-@dataclass(frozen=True, slots=True)
-class LabComparison:
+class LabComparison(Struct, frozen=True):
     """Two sides to compare in a lab, and how to decide.
 
     Attributes:

@@ -8,11 +8,11 @@ import statistics
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
 from pydantic import JsonValue, ValidationError
 
 from harness.config.settings import Settings

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
+
+from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.core.build import Build

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.core.device import Device

@@ -10,8 +10,10 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.analysis.compare.recompute import replay
 from harness.core.benchmark import Benchmark
@@ -38,8 +40,7 @@ _FAILING_SHARE: Final = 0.2
 """As for launches: a batch that fails now and then costs its pairs; a fifth of them is the finding."""
 
 
-@dataclass(frozen=True, slots=True)
-class PooledBatch:
+class PooledBatch(Struct, frozen=True):
     """Answer to a batch.
 
     Attributes:

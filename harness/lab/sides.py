@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from harness import plugins
 from harness.analysis.results import build_info
@@ -45,8 +46,7 @@ from harness.lab.targets import Target
 _APPS: Final = frozenset({".apk", ".ipa", ".app"})
 
 
-@dataclass(frozen=True, slots=True)
-class Sides:
+class Sides(Struct, frozen=True):
     """What is compared, as every host understands it.
 
     Attributes:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from harness.core.device import CLASS
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.lab.jobs import Place, class_resource, device_resource, own_versions, slug
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """Devices that may do a job.
 
     Attributes:

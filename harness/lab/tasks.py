@@ -8,10 +8,11 @@ import socket
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 from harness import plugins
 from harness.config.settings import Settings

@@ -12,12 +12,12 @@ import hashlib
 import logging
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, NoReturn
 
 import requests
 import stamina
 import urllib3
+from msgspec import Struct
 from pydantic import ValidationError
 
 from harness import __version__
@@ -50,8 +50,7 @@ _COUNT = re.compile("[0-9]{1,18}")
 _CONTENT_RANGE = re.compile("bytes (?P<first>[0-9]{1,18})-[0-9]{1,18}/(?P<total>[0-9]{1,18})")
 
 
-@dataclass(frozen=True, slots=True)
-class RetrySchedule:
+class RetrySchedule(Struct, frozen=True):
     """Attempts and time limits of a download.
 
     Attributes:
@@ -98,8 +97,7 @@ class TransientError(Exception):
         self.pause_s = pause_s
 
 
-@dataclass(frozen=True, slots=True)
-class DownloadRequest:
+class DownloadRequest(Struct, frozen=True):
     """Source, destination and time limits of one download.
 
     Attributes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from harness.core.benchmark import Export, ModelFile
@@ -28,8 +28,7 @@ _LOG: Final = ".log"
 """Suffix of what exporters write about a failure."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(Struct, frozen=True):
     """Exported program whose content matches its report."""
 
     report: ExportReport

@@ -7,9 +7,9 @@ and inode; as long as these three are the same, the content is taken to be the s
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from harness.core.values import Value
@@ -34,8 +34,7 @@ class FileFingerprint(Value):
     inode: int
 
 
-@dataclass(frozen=True, slots=True)
-class Inspection:
+class Inspection(Struct, frozen=True):
     """Recorded and present state of a file in the cache.
 
     Attributes:

@@ -19,8 +19,9 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from msgspec import Struct
 
 from harness.core.benchmark import Export, Model, ModelFile
 from harness.models.errors import unavailable
@@ -37,8 +38,7 @@ _KEY_LENGTH = 32
 _LONGEST_SEGMENT = 80
 
 
-@dataclass(frozen=True, slots=True)
-class CachePlace:
+class CachePlace(Struct, frozen=True):
     """Path of one file in the cache, and of what lies beside it."""
 
     path: Path
@@ -72,8 +72,7 @@ class CachePlace:
         return self.path.with_name(self.path.name + suffix)
 
 
-@dataclass(frozen=True, slots=True)
-class ExportPlace:
+class ExportPlace(Struct, frozen=True):
     """Folder of one export in the cache, which is complete or not there.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
+
+from msgspec import Struct
 
 from harness.core.benchmark import ModelFile
 from harness.models.errors import unavailable
@@ -23,8 +24,7 @@ _NO_PATH = re.compile("[\0\ud800-\udfff]")
 _SUPPORTED = "a location is an http(s) URL, a file:// URL or a path"
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
+class Download(Struct, frozen=True):
     """A file behind a URL.
 
     Attributes:
@@ -36,8 +36,7 @@ class Download:
     shown: str
 
 
-@dataclass(frozen=True, slots=True)
-class LocalPath:
+class LocalPath(Struct, frozen=True):
     """A file of this host, or of a file system mounted here.
 
     Attributes:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class PowerSamples:
+class PowerSamples(Struct, frozen=True):
     """Samples of a meter, in the order of their times.
 
     Attributes:

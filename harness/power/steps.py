@@ -10,10 +10,10 @@ The known times are used where no rise is visible. Leaving such a launch out wou
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from harness.power.meters import Floats, PowerSamples
@@ -41,8 +41,7 @@ _FEWEST: Final = 20
 """Samples of each level."""
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(Struct, frozen=True):
     """The load of a trace.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from harness.core.alarm import AlarmEvent, AlarmReport
 from harness.core.alarm_message import AlarmMessage
@@ -28,8 +29,7 @@ _OF_PATHS: Final = "/+=,@~"
 _OF_URLS: Final = "/+=,@~:%?&#"
 
 
-@dataclass(frozen=True, slots=True)
-class MessageRow:
+class MessageRow(Struct, frozen=True):
     """A benchmark in a message.
 
     Attributes:
@@ -47,16 +47,14 @@ class MessageRow:
     is_worse: bool
 
 
-@dataclass(frozen=True, slots=True)
-class MessageLink:
+class MessageLink(Struct, frozen=True):
     """A link of a message, to an address that others can open."""
 
     label: str
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class MessageText:
+class MessageText(Struct, frozen=True):
     """A message as data. All of its texts are plain, and may contain any printable character.
 
     Attributes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.core.build import BuildInfo
 from harness.core.comparison import Comparison
@@ -47,8 +49,7 @@ _EXPLAINED: Final = frozenset({VerdictCategory.UNDECIDED, VerdictCategory.FAILED
 """Categories whose reason a reader asks for."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonRow:
+class ComparisonRow(Struct, frozen=True):
     """Texts of a table about one benchmark, as they came and not escaped for any format.
 
     Attributes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.metric import Metric
 from harness.core.order_statistics import median_of_ordered, quantile
@@ -14,8 +15,7 @@ _POINTS: Final = 60
 """Most samples of one launch that are kept; more dots cannot be distinguished."""
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchDistribution:
+class LaunchDistribution(Struct, frozen=True):
     """Samples of one launch.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from harness.core.metric import Metric, main_metric
 from harness.core.result import Result
@@ -12,8 +13,7 @@ from harness.presentation.distributions import LaunchDistribution
 from harness.presentation.numbers import format_percent, format_quantity
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """Median of a result.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.comparison import Comparison
 from harness.core.device import CLASS
@@ -27,8 +28,7 @@ VISIBLE_CHANGE_LEGEND: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Fleet:
+class Fleet(Struct, frozen=True):
     """Results of one benchmark and metric on several devices, for the same two builds.
 
     Attributes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.core.comparison import Comparison, OperatorComparison, Verdict
 from harness.core.metric import LATENCY, Metric, convert
@@ -22,8 +24,7 @@ _CATEGORIES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ProfiledOperator:
+class ProfiledOperator(Struct, frozen=True):
     """Operator of a profile.
 
     Attributes:
@@ -37,8 +38,7 @@ class ProfiledOperator:
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """All operators of a benchmark.
 
     Attributes:
@@ -51,8 +51,7 @@ class Profile:
     coverage: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorRow:
+class OperatorRow(Struct, frozen=True):
     """Operator that became slower or faster, or that only one side has; texts are not escaped for any format.
 
     Attributes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.evaluation import Statistic
 from harness.core.launch_interval import interval_of
@@ -18,8 +19,7 @@ FIDELITY: Final = "sqnr"
 """Statistics by which outputs are ranked: the first where examples have labels, else the second."""
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(Struct, frozen=True):
     """Estimate of something of which less is better, and where it may lie."""
 
     value: float
@@ -27,8 +27,7 @@ class Range:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class Compromise:
+class Compromise(Struct, frozen=True):
     """Result with what it costs.
 
     Attributes:

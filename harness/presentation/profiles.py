@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.metric import LATENCY, Metric
 from harness.core.program_graph import OperatorIdentity
@@ -20,8 +21,7 @@ from harness.presentation.text import make_printable
 _NUMBER: Final = re.compile(r" #\d+$")
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileRow:
+class ProfileRow(Struct, frozen=True):
     """Operator, or all operators of one kind.
 
     Attributes:
@@ -48,8 +48,7 @@ class ProfileRow:
         return _NUMBER.sub("", self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileReport:
+class ProfileReport(Struct, frozen=True):
     """Profile of one benchmark on one device.
 
     Attributes:

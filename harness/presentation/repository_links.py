@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, urlsplit
+
+from msgspec import Struct
 
 _SCP: Final = re.compile(r"^(?:[^@/\s:]+@)?(?P<host>[A-Za-z0-9.-]+\.[A-Za-z0-9-]+|localhost):(?!/?/)(?P<path>[^\s]+)$")
 """`git@host:path`, the form of ssh without a scheme (git-clone(1), GIT URLS)."""
@@ -18,8 +19,7 @@ _WEB_SCHEMES: Final = frozenset({"http", "https"})
 _SCHEMES: Final = _WEB_SCHEMES | {"ssh", "git", "git+ssh"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Forge:
+class _Forge(Struct, frozen=True):
     """Web interface of repositories.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from harness.core.comparison import Comparison
 from harness.core.result import Result
@@ -46,8 +47,7 @@ from harness.presentation.tables import Column
 from harness.presentation.text import Line
 
 
-@dataclass(frozen=True, slots=True)
-class TitledTable:
+class TitledTable(Struct, frozen=True):
     """Table under a heading, which is left out when it has no rows."""
 
     heading: str
@@ -59,8 +59,7 @@ class TitledTable:
         return bool(self.columns[0].cells)
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonSection:
+class ComparisonSection(Struct, frozen=True):
     """Everything about comparisons.
 
     Attributes:
@@ -88,8 +87,7 @@ class ComparisonSection:
     rules: Sequence[Sequence[tuple[str, str]]]
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonDetails:
+class ComparisonDetails(Struct, frozen=True):
     """Grounds of one verdict.
 
     Attributes:
@@ -113,8 +111,7 @@ class ComparisonDetails:
     evidence: Sequence[tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class MeasurementSection:
+class MeasurementSection(Struct, frozen=True):
     """Everything about measurements without a control.
 
     Attributes:
@@ -152,8 +149,7 @@ class MeasurementSection:
     folded_remarks: Sequence[Line]
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluationSection:
+class EvaluationSection(Struct, frozen=True):
     """Everything about what lowering and quantisation did to outputs.
 
     Attributes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.self_check import BenchmarkCheck, Rate, SelfCheck, Sensitivity, VerdictCost
 from harness.presentation.numbers import format_percent, format_quantity
@@ -23,8 +24,7 @@ _UNITS: Final = ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute"))
 _MINUTES_HELP: Final = "--minutes measures longer"
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(Struct, frozen=True):
     """Verdict on a machine.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.launch_interval import interval_of
 from harness.core.metric import Direction, Metric, convert, main_metric
@@ -24,8 +25,7 @@ _NAMED: Final = 3
 """At most so many results of a list are named, and then the number of the others."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Rival:
+class _Rival(Struct, frozen=True):
     """Result that can be ranked, with its speed as a range: of any unit that its rivals share."""
 
     result: Result

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.presentation.text import Span, make_printable
 
@@ -12,8 +13,7 @@ KEEP: Final = 100
 """Weight of a column that is shown however narrow the screen is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """Column of a table.
 
     Attributes:

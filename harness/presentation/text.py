@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from msgspec import Struct
 
 
 def make_printable(text: str) -> str:
@@ -25,16 +26,14 @@ class Tone(Enum):
     BAD = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """Piece of text in one tone: a cell of a table, or a part of a line."""
 
     text: str
     tone: Tone = Tone.NORMAL
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """Line of text in one or more tones."""
 
     spans: tuple[Span, ...]

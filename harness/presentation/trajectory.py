@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from bisect import insort
 from collections.abc import Iterator
-from dataclasses import dataclass
 from statistics import median
+
+from msgspec import Struct
 
 from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Comparison, Pair
 from harness.core.effect import relative_change
 
 
-@dataclass(frozen=True, slots=True)
-class PairPoint:
+class PairPoint(Struct, frozen=True):
     """Pair of launches.
 
     Attributes:
@@ -28,8 +28,7 @@ class PairPoint:
     control_first: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchStatistic:
+class LaunchStatistic(Struct, frozen=True):
     """Statistic of the launches.
 
     Attributes:

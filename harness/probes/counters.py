@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from harness.core.benchmark import Benchmark
 from harness.core.errors import BenchmarkFailed

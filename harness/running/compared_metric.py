@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from harness.core.benchmark import Benchmark
 from harness.core.metric import (
@@ -26,8 +28,7 @@ _LEAST_NET: Final = 0.1
 are mostly noise of the baseline, and may be negative."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedMetric:
+class ComparedMetric(Struct, frozen=True):
     """Metric that both sides of a comparison report, as far as it is known.
 
     Attributes:

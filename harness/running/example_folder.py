@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final, Self
+
+from msgspec import Struct
 
 from harness.core.errors import BenchmarkFailed
 from harness.core.examples import ExampleManifest
@@ -15,8 +16,7 @@ from harness.files.examples import input_file, read_examples
 _COPIED_BYTES: Final = 8 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class ExampleFolder:
+class ExampleFolder(Struct, frozen=True):
     """An example folder (`harness.core.examples`) whose files have the sizes that its manifest tells.
 
     Attributes:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from harness.core.benchmark import Benchmark
 from harness.core.command import Command

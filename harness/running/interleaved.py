@@ -10,8 +10,10 @@ import contextlib
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.core.command import Command, Completed
 from harness.core.device import DeviceState
@@ -28,8 +30,7 @@ SMALLEST_BATCH = 5
 slower and differences shrank by a fifth, with five they did not."""
 
 
-@dataclass(frozen=True, slots=True)
-class GenerationTurns:
+class GenerationTurns(Struct, frozen=True):
     """Turns of one generation: one for each time that its prompt is processed, the others for some tokens each.
 
     Attributes:
@@ -53,8 +54,7 @@ class GenerationTurns:
         return f" by {self.tokens}" + (f" after {self.prompts}" if self.prompts else "")
 
 
-@dataclass(frozen=True, slots=True)
-class BatchPlan:
+class BatchPlan(Struct, frozen=True):
     """Batches of each program.
 
     Attributes:
@@ -72,8 +72,7 @@ class BatchPlan:
     at_once: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class InterleavedRun:
+class InterleavedRun(Struct, frozen=True):
     """Outcome of programs that were run interleaved.
 
     Attributes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
@@ -19,8 +21,7 @@ from harness.running.padding import separate_padding
 from harness.running.placeholder_values import PlaceholderValues, output_path
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchRecord:
+class LaunchRecord(Struct, frozen=True):
     """One launch, with its completed commands and its logs.
 
     Attributes:

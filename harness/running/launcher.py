@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from harness.core.benchmark import Benchmark, HostStep
 from harness.core.cached_files import CachedFile
@@ -42,8 +43,7 @@ class ObservedLaunch(NamedTuple):
         return self.launch.outcome is Outcome.OK and not self.launch.throttled
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedLaunch:
+class PreparedLaunch(Struct, frozen=True):
     """Launch before its start.
 
     Attributes:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import psutil
+from msgspec import Struct
 
 _MOST: Final = 3
 """Processes that are named: more would not be read."""
@@ -17,8 +17,7 @@ _LEAST_SHARE: Final = 0.01
 """Share of one CPU below which a process is not named."""
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbour:
+class Neighbour(Struct, frozen=True):
     """Process that is no part of the harness.
 
     Attributes:
@@ -32,8 +31,7 @@ class Neighbour:
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
+class Neighbours(Struct, frozen=True):
     """What others used of this machine.
 
     Attributes:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem, OutOfSpace
@@ -26,8 +28,7 @@ _EXECUTIONS: Final = 60
 """Executions that a launch of the default length makes, for which a benchmark's `timeout_s` is meant."""
 
 
-@dataclass(frozen=True, slots=True)
-class TakenOutputs:
+class TakenOutputs(Struct, frozen=True):
     """Record of the launches that executed the examples of one job.
 
     Attributes:

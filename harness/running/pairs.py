@@ -10,8 +10,10 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from harness.core.benchmark import Benchmark
 from harness.core.comparison import OperatorMedians, Pair
@@ -48,8 +50,7 @@ class Statistics(Protocol):
         """Return the statistics, in the unit of the samples."""
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredPair:
+class MeasuredPair(Struct, frozen=True):
     """Outcome of one toss of the coin.
 
     Attributes:

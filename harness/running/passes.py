@@ -7,8 +7,9 @@ of it mixes with those of timed launches. docs/specifications.md says which kind
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.benchmark import ERROR, LOAD_TIME, MEMORY, OPERATORS, POWER, Benchmark
 from harness.core.errors import BenchmarkFailed
@@ -23,8 +24,7 @@ from harness.running.metered import lengthen
 from harness.running.retry import RetryPolicy, launch_with_retry
 
 
-@dataclass(frozen=True, slots=True)
-class Pass:
+class Pass(Struct, frozen=True):
     """Pass for one kind of figures.
 
     Attributes:

@@ -6,8 +6,9 @@ import contextlib
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed
@@ -20,8 +21,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _BRACED = re.compile(r"\{[\w.]+\}")
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceholderValues:
+class PlaceholderValues(Struct, frozen=True):
     """Values of placeholders on one side of a launch: the device, or the host around it.
 
     Attributes:

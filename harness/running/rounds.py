@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.core.benchmark import Benchmark
 from harness.core.errors import BenchmarkFailed, DeviceLost
@@ -55,8 +58,7 @@ class RankedProgram:
     failures: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(Struct, frozen=True):
     """One round.
 
     Attributes:

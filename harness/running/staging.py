@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from harness import shell
 from harness.core.benchmark import Benchmark, HostStep, ModelFile

@@ -5,8 +5,9 @@ from __future__ import annotations
 import getpass
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.server.answers import RequestRefused
 from harness.server.config import ServerConfig
@@ -17,8 +18,7 @@ from harness.store.database.tokens import Scope, TokenOwner, find_token_owner, l
 _CHALLENGE: Final = {"WWW-Authenticate": "Bearer"}
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """Sender of a request.
 
     Attributes:
@@ -57,8 +57,7 @@ class Caller:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """Rules of who may do what.
 
     Without any token, whoever works on this machine may read, write, ask for runs and measure them; once there is one,

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from harness.core.errors import UsageError
 
 MIB: Final = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class ServerLimits:
+class ServerLimits(Struct, frozen=True):
     """Amounts that the server takes; what exceeds them is refused.
 
     Attributes:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
 import pydantic_core
+from msgspec import Struct
 from pydantic import Field, ValidationError
 
 from harness.core.result import Result, make_writable
@@ -98,8 +98,7 @@ class PostedOutcomes(Value):
     stored: int
 
 
-@dataclass(frozen=True, slots=True)
-class ReadBody:
+class ReadBody(Struct, frozen=True):
     """Body of a request that posts results.
 
     Attributes:

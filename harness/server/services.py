@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
+from msgspec import Struct, field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
@@ -28,8 +28,7 @@ _WAIT_S: Final = 20.0
 Answer = TypeVar("Answer")
 
 
-@dataclass(frozen=True, slots=True)
-class Services:
+class Services(Struct, frozen=True):
     """What the routes of one server share.
 
     Attributes:

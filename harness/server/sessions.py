@@ -8,10 +8,11 @@ import hmac
 import json
 import os
 import secrets
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.errors import EnvironmentProblem
 from harness.files.open_flags import BINARY
@@ -24,8 +25,7 @@ _SECRET_BYTES: Final = 32
 _LONGEST: Final = 2048
 
 
-@dataclass(frozen=True, slots=True)
-class BrowserSession:
+class BrowserSession(Struct, frozen=True):
     """Content of a cookie.
 
     Attributes:
@@ -39,8 +39,7 @@ class BrowserSession:
     expires: float
 
 
-@dataclass(frozen=True, slots=True)
-class Signer:
+class Signer(Struct, frozen=True):
     """Signs cookies and forms.
 
     Attributes:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from pydantic import JsonValue, ValidationError
 
 from harness.core.placeholders import find_placeholders, suggest
@@ -48,8 +48,7 @@ _FILE_KEYS = ("files", "libraries")
 _Path = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ValidParts:
+class ValidParts(Struct, frozen=True):
     """Parts of a specification that are valid.
 
     Attributes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from pydantic import JsonValue
 
 from harness.core.benchmark import Origin
@@ -18,8 +18,7 @@ def join(pointer: str, *segments: str | int) -> str:
     return pointer + "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """Content of one file, with the place of every value.
 
     Attributes:
@@ -110,8 +109,7 @@ class Problems:
             raise SpecificationError(self.sort_problems())
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Struct, frozen=True):
     """Problems of one document, noted by JSON pointer."""
 
     document: Document

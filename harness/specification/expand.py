@@ -6,9 +6,9 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
+from msgspec import Struct
 from pydantic import JsonValue
 
 from harness.core.app import App
@@ -51,8 +51,7 @@ _ALSO_FIELDS = frozenset(("operators", "energy", "max_repeat", "repeat_precision
 """Variables that are fields of the benchmark too, so that the field alone counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpecificationContext:
+class SpecificationContext(Struct, frozen=True):
     """Specification with everything that its expansion depends on.
 
     Attributes:
@@ -86,8 +85,7 @@ def _names_in_commands(test: Test) -> frozenset[str]:
     return frozenset(name for template in texts for name in find_placeholders(template))
 
 
-@dataclass(frozen=True)
-class _Expansion:
+class _Expansion(Struct, frozen=True, dict=True):
     """Expansion of one test with one matrix entry and one shape."""
 
     context: SpecificationContext

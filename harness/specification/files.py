@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from harness.core.benchmark import Benchmark, Export, HostStep, Input, ModelFile, OutputFile
 from harness.core.placeholders import PlaceholderProblem, find_placeholders, substitute, suggest
@@ -45,8 +46,7 @@ DTYPES = {
 _MD5 = re.compile(r"[0-9a-fA-F]{32}")
 
 
-@dataclass(frozen=True, slots=True)
-class FileReader:
+class FileReader(Struct, frozen=True):
     """Reader of file entries. Locations stay as they are written; `make_locations_absolute` resolves them.
 
     Attributes:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from pydantic import JsonValue
 
 from harness.core.benchmark import Benchmark, Origin
@@ -37,8 +37,7 @@ FLAGS_WITHOUT_OPTION: Final = frozenset({"config_dir", "exec_dir", "frameworks_d
 """Flags of the harness that are no options: only the command line sets them."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedSpecifications:
+class LoadedSpecifications(Struct, frozen=True):
     """Benchmarks and defaults of specification files.
 
     Attributes:
@@ -123,8 +122,7 @@ def name_model(file: Path) -> tuple[str, str]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _ListedSpecification:
+class _ListedSpecification(Struct, frozen=True):
     """Specification whose model has the defaults of the lists around it.
 
     Attributes:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from pydantic import JsonValue
 
 from harness.core.generation import GenerationRequest
@@ -26,8 +26,7 @@ _LONGEST_TEXT = 1_000_000
 """Characters. Values that name each other can double thirty times within one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """Placeholders that are known now, and those that are known later.
 
     Attributes:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from harness.core.comparison import Verdict
@@ -75,8 +75,7 @@ class IndexEntry(Value):
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ResultIndex:
+class ResultIndex(Struct, frozen=True):
     """Index of the results of a tree.
 
     Attributes:

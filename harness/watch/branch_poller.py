@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from harness.core.commit import BranchingSource, Commit, Source
 from harness.core.errors import EnvironmentProblem, HarnessError, UsageError
@@ -29,8 +30,7 @@ _KNOWN: Final = 1000
 """Commits to remember for the day when history is rewritten."""
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """The branch that is watched.
 
     Attributes:

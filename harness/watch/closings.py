@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.alarm import Alarm, AlarmEvent, AlarmStage, Closing
 from harness.core.commit import short_id
@@ -21,8 +22,7 @@ _SHOWN_DIGITS: Final = 8
 """Fewest characters of an identity that are shown: the same beginning names the alarm when there are more."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClosedAlarms:
+class ClosedAlarms(Struct, frozen=True):
     """Alarms that were closed, or opened again, by one command.
 
     Attributes:

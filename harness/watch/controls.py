@@ -6,9 +6,10 @@ A control that stays for a week makes a series of which every point can be compa
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.commit import Commit, Source
 from harness.core.errors import UsageError
@@ -18,8 +19,7 @@ _WEEKS: Final = 8
 """Weeks to go back at most when no commit can be used."""
 
 
-@dataclass(frozen=True, slots=True)
-class ControlPolicy:
+class ControlPolicy(Struct, frozen=True):
     """Choice of controls.
 
     Attributes:

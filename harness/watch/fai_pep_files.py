@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from harness.core.errors import EnvironmentProblem
 from harness.files.atomic import write_atomically
@@ -39,8 +40,7 @@ def write_commit(file: Path, commit: str) -> None:
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class StopFile:
+class StopFile(Struct, frozen=True):
     """Switch of a watcher (`--status-file`): a person writes 0 into the file, and the watcher stops.
 
     Attributes:

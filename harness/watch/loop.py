@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from harness.core.errors import UsageError
 from harness.watch.alarm_lifecycle import AlarmLifecycle
@@ -33,8 +35,7 @@ _FULL_S: Final = 60.0
 """Pause before writing to a full disk again."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchPlan:
+class WatchPlan(Struct, frozen=True):
     """Plan of a watcher.
 
     Attributes:
@@ -59,8 +60,7 @@ class WatchPlan:
             raise UsageError(f"--interval {self.interval_s} is no interval", hint="seconds; 3600 looks each hour")
 
 
-@dataclass(frozen=True, slots=True)
-class WatchSummary:
+class WatchSummary(Struct, frozen=True):
     """Summary of what a watcher did until it ended.
 
     Attributes:

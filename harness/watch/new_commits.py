@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.commit import BranchingSource, Commit, Source
 from harness.core.errors import UsageError
@@ -15,8 +16,7 @@ _MOST_TRIED: Final = 200
 """Known commits to try, newest first, when a rewritten history has no common ancestor with the last commit."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommitSelection:
+class CommitSelection(Struct, frozen=True):
     """Rule that selects the commits to measure.
 
     Attributes:
@@ -32,8 +32,7 @@ class CommitSelection:
             raise UsageError(f"--step {self.step} names no commit", hint="1 is every commit, 2 every second, ...")
 
 
-@dataclass(frozen=True, slots=True)
-class NewCommits:
+class NewCommits(Struct, frozen=True):
     """The commits behind the last one that was taken.
 
     Attributes:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.change import Change
 from harness.core.commit import Commit, short_id
@@ -23,8 +24,7 @@ ReadMessage = Callable[[Commit], str]
 """Returns the whole message of a commit, or its subject where no more is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repair:
+class Repair(Struct, frozen=True):
     """A commit that says that it repairs another one.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from harness.core.alarm import Alarm, Verification
 from harness.core.change import Trend
@@ -115,8 +116,7 @@ def read_no_trend(key: SeriesKey, progress: str | None) -> IncrementalReader:  #
     return _NoTrend()
 
 
-@dataclass(frozen=True, slots=True)
-class WatchTasks:
+class WatchTasks(Struct, frozen=True):
     """The tasks of a watcher.
 
     Attributes:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from harness import shell
 from harness.core.protocols import Clock
@@ -19,8 +20,7 @@ CHECK_S: Final = 1.0
 """Interval at which a waiting watcher checks whether it shall stop."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(Struct, frozen=True):
     """The clocks.
 
     Attributes:
@@ -45,8 +45,7 @@ class Timing:
             self.pause(min(left, CHECK_S))
 
 
-@dataclass(frozen=True, slots=True)
-class Backoff:
+class Backoff(Struct, frozen=True):
     """Pauses between attempts at something.
 
     Attributes:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.core.app import App
 from harness.core.command import Command, Completed
@@ -35,8 +37,7 @@ _REMOVE: Final = 'rm -f "$1"'
 _IS_NEWER: Final = '[ -e "$2" ] && [ ! "$1" -ot "$2" ]'
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedPhone:
+class PreparedPhone(Struct, frozen=True):
     """A phone that is prepared for a session.
 
     Attributes:

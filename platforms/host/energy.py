@@ -11,9 +11,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.core.command import Command, Completed
 from harness.core.power import PowerMethod
@@ -48,8 +50,7 @@ class EnergyCounter(NamedTuple):
     range_microjoules: int
 
 
-@dataclass(frozen=True, slots=True)
-class RaplMeter:
+class RaplMeter(Struct, frozen=True):
     """Meter of this machine: RAPL's counters, or else the kernel's events of them.
 
     Attributes:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import psutil
+from msgspec import Struct
 
 from harness import shell
 from harness.core.errors import BenchmarkUnsupported
@@ -25,8 +25,7 @@ _OBSERVE_S = 0.1
 """Time for which the CPUs are observed before one is chosen: ten ticks of the kernel's accounting."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cpu:
+class Cpu(Struct, frozen=True):
     """One CPU as a candidate.
 
     Attributes:
@@ -42,8 +41,7 @@ class Cpu:
     busy: float
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Struct, frozen=True):
     """CPUs in order of preference: fast before slow, idle before busy, one per physical core first.
 
     Attributes:

@@ -9,10 +9,12 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness import shell
 from harness.core.command import Command, Completed
@@ -242,8 +244,7 @@ class HostSession:
         return self._placement.choose(command.threads) if self._pin and can_pin() else ()
 
 
-@dataclass(frozen=True, slots=True)
-class _PinnedProcess:
+class _PinnedProcess(Struct, frozen=True):
     """An interactive process, and the completion of its result (`InteractiveProcess` of `harness.core.protocols`)."""
 
     process: shell.RunningProcess

@@ -13,9 +13,10 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from harness.core.command import Completed
 from harness.files.atomic import write_atomically

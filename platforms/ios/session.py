@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.core.app import App
 from harness.core.command import Command, Completed
@@ -35,8 +37,7 @@ _FOLDER_NOTE: Final = Path(__file__).parent / "files" / "about-this-folder.txt"
 """File in each benchmark's folder, so that it is there even if the benchmark has no files."""
 
 
-@dataclass(frozen=True, slots=True)
-class IPhone:
+class IPhone(Struct, frozen=True):
     """An iPhone that a session uses.
 
     Attributes:

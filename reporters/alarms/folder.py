@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from pydantic import BaseModel, ValidationError
 
 from harness.core.alarm import AlarmEvent, AlarmReport
@@ -25,8 +25,7 @@ DOCUMENT: Final = "alarm.json"
 _ORDER: Final = tuple(AlarmEvent)
 
 
-@dataclass(frozen=True, slots=True)
-class AlarmFolder:
+class AlarmFolder(Struct, frozen=True):
     """Writes the report of each alarm into a folder of its own (`AlarmReporter`).
 
     Attributes:

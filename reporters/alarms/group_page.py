@@ -7,10 +7,11 @@ pages of single alarms are relative, so that they work wherever the folder of re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from harness.core.alarm import AlarmEvent, AlarmReport
 from harness.core.alarm_message import AlarmMessage
@@ -51,8 +52,7 @@ _ENDS: Final = {
 _INTERVALS: Final = "Intervals hold at 95 % however often one looks; those of series only if the change is there."
 
 
-@dataclass(frozen=True, slots=True)
-class _Fact:
+class _Fact(Struct, frozen=True):
     """Line of what is the same for all benchmarks: a link, a code, or words, whichever it has."""
 
     name: str
@@ -62,14 +62,12 @@ class _Fact:
     is_code: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Link:
+class _Link(Struct, frozen=True):
     text: str
     href: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _AlarmArticle:
+class _AlarmArticle(Struct, frozen=True):
     """One benchmark: its size with where that is from, its picture, and links.
 
     Attributes:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from harness.core.alarm import AlarmEvent, AlarmReport, ChangedOperator
 from harness.core.change import ChangeKind
@@ -318,8 +319,7 @@ def format_time(seconds: float) -> str:
         return "no date"
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateSelection:
+class CandidateSelection(Struct, frozen=True):
     """The candidates that a page shows.
 
     Attributes:

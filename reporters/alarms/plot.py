@@ -7,9 +7,10 @@ background, because a page may be dark where the system is not.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.alarm import AlarmReport
 from harness.core.change import ChangeKind
@@ -42,8 +43,7 @@ _CROWDED: Final = 80
 """From so many dots on they are drawn smaller."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """Axes of a picture.
 
     Attributes:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.core.alarm import AlarmEvent, AlarmReport
 from harness.core.commit import short_id
@@ -25,8 +27,7 @@ _NEIGHBOURS: Final = 5
 """Points that show the level at a place: enough for a median that one of them does not move."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
+class Dot(Struct, frozen=True):
     """A point that has a number, as it is drawn.
 
     Attributes:
@@ -47,8 +48,7 @@ class Dot:
         return replace(self, change=_compound(control, self.change), low=ends[0], high=ends[1])
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(Struct, frozen=True):
     """The median of the points next to the change, on one side of it.
 
     Attributes:
@@ -62,8 +62,7 @@ class Level:
     change: float
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """The part of a series that a picture shows.
 
     Attributes:

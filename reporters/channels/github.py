@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from pydantic import BaseModel, SecretStr, TypeAdapter, ValidationError
 
 from harness.core.alarm import AlarmEvent
@@ -58,8 +58,7 @@ _COMMENTS: Final = TypeAdapter(list[Comment])
 _ISSUE: Final = TypeAdapter(Issue)
 
 
-@dataclass(frozen=True, slots=True)
-class GitHubRepository:
+class GitHubRepository(Struct, frozen=True):
     """A repository behind GitHub's REST API.
 
     Attributes:
@@ -132,8 +131,7 @@ def open_repository(target: str, environment: Mapping[str, str]) -> GitHubReposi
     return GitHubRepository(target, SecretStr(token), api.rstrip("/"))
 
 
-@dataclass(frozen=True, slots=True)
-class IssueChannel:
+class IssueChannel(Struct, frozen=True):
     """Keeps one issue for each group of alarms (`AlarmChannel`).
 
     Attributes:

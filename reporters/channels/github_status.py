@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from pydantic import BaseModel, TypeAdapter
 
 from harness.core.alarm import AlarmEvent, AlarmReport
@@ -47,8 +47,7 @@ _STATUSES: Final = TypeAdapter(list[Status])
 _HEAD: Final = TypeAdapter(Head)
 
 
-@dataclass(frozen=True, slots=True)
-class StatusChannel:
+class StatusChannel(Struct, frozen=True):
     """Sets the status of culprits (`AlarmChannel`). A later status of the same context replaces the earlier one.
 
     Attributes:

@@ -12,13 +12,13 @@ import smtplib
 import socket
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from email.headerregistry import Address
 from email.message import EmailMessage
 from html import escape
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
+from msgspec import Struct, field
 from pydantic import SecretStr
 
 from harness.core.alarm_message import AlarmMessage
@@ -35,8 +35,7 @@ _HINT: Final = "for example 'mail:smtp://mail.example.org:587?to=perf@example.or
 _SUBJECT: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class MailServer:
+class MailServer(Struct, frozen=True):
     """Sends mail (`AlarmChannel`).
 
     Attributes:

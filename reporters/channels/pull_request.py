@@ -14,11 +14,11 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from harness import shell
@@ -65,8 +65,7 @@ class _Event(BaseModel):
 _COMMENTS: Final = TypeAdapter(list[Comment])
 
 
-@dataclass(frozen=True, slots=True)
-class PullRequestComment:
+class PullRequestComment(Struct, frozen=True):
     """The comment of one comparison on one pull request.
 
     Attributes:

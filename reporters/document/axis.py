@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 _STEPS: Final = (1, 2, 5, 10)
 _FINEST: Final = 1e-9
@@ -17,8 +18,7 @@ _LONG: Final = 7
 """Labels of more digits are written with an exponent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(Struct, frozen=True):
     """Marked value of an axis.
 
     Attributes:
@@ -30,8 +30,7 @@ class Tick:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """Mapping of values to a coordinate of a picture. Make one with `fit_axis`.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from reporters.document.axis import Axis, Tick
 
@@ -12,8 +13,7 @@ CHARACTER: Final = 6.6
 """Approximate width of a character of a label, in units of a picture."""
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(Struct, frozen=True):
     """Line or lines, or a shape.
 
     Attributes:
@@ -32,8 +32,7 @@ class Path:
     tag: str = "path"
 
 
-@dataclass(frozen=True, slots=True)
-class Rectangle:
+class Rectangle(Struct, frozen=True):
     """Filled rectangle; its title is shown where the pointer rests on it, and it may link to an address."""
 
     kind: str
@@ -47,8 +46,7 @@ class Rectangle:
     tag: str = "rect"
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
+class Dot(Struct, frozen=True):
     """Circle; its title is shown where the pointer rests on it, and it may link to an address."""
 
     kind: str
@@ -61,8 +59,7 @@ class Dot:
     tag: str = "circle"
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Struct, frozen=True):
     """Text at a place, escaped by the template; it may link to an address."""
 
     text: str
@@ -79,8 +76,7 @@ class Label:
 Mark = Path | Rectangle | Dot | Label
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """Drawing.
 
     Attributes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.presentation.sorting import sort_number
 from harness.presentation.tables import Column, select_informative
@@ -23,8 +25,7 @@ _KINDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """Cell of a row.
 
     Attributes:
@@ -48,24 +49,21 @@ class Cell:
     picture: Picture | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """Row of a table, with a class of the style sheet."""
 
     cells: Sequence[Cell]
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """Heading of a column."""
 
     text: str
     right: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PageTable:
+class PageTable(Struct, frozen=True):
     """Table of a page.
 
     Attributes:

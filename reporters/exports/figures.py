@@ -6,8 +6,9 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.device import ELSEWHERE
 from harness.core.launch_interval import interval_of
@@ -18,8 +19,7 @@ _LONGEST_NAME: Final = 250
 """Characters of a name; foreign databases have limits (Bencher: 1,024 for the whole name of a benchmark)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExportedFigure:
+class ExportedFigure(Struct, frozen=True):
     """One figure of a result.
 
     Attributes:

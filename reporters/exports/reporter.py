@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from harness.config.settings import Settings
 from harness.core.errors import UsageError
@@ -17,8 +18,7 @@ _OFTEN: Final = 20
 """Files lack at most one of so many results until the end of the run."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExportedRun:
+class ExportedRun(Struct, frozen=True):
     """Results in a foreign format.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from harness.core.result import Result
 from harness.store.canonical_json import RESULT_FILE
@@ -13,16 +14,14 @@ from harness.store.tree import ARTIFACTS, encode_segment
 from reporters.pages import ReportedRun
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """Link of a page."""
 
     text: str
     href: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoredLinks:
+class StoredLinks(Struct, frozen=True):
     """Links to what is stored of a result.
 
     Attributes:

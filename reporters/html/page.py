@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
 from markupsafe import Markup
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.core.evaluation import LayerGap
 from harness.core.examples import Stage
@@ -55,8 +56,7 @@ _PICTURES: Final = 200
 """Most pictures of launches and of pairs each; with more, a browser takes seconds to show a page."""
 
 
-@dataclass(frozen=True, slots=True)
-class Article:
+class Article(Struct, frozen=True):
     """Everything about one benchmark that the tables have no room for.
 
     Attributes:
@@ -121,8 +121,7 @@ def render_body(run: ReportedRun) -> Markup:
     return Markup(text)  # noqa: S704 - the template has escaped every text
 
 
-@dataclass(frozen=True, slots=True)
-class _Comparisons:
+class _Comparisons(Struct, frozen=True):
     section: ComparisonSection
     period: str
     table: PageTable
@@ -132,8 +131,7 @@ class _Comparisons:
     commands: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Measurements:
+class _Measurements(Struct, frozen=True):
     section: MeasurementSection
     period: str
     table: PageTable
@@ -143,8 +141,7 @@ class _Measurements:
     articles: Sequence[Article]
 
 
-@dataclass(frozen=True, slots=True)
-class _Evaluations:
+class _Evaluations(Struct, frozen=True):
     section: EvaluationSection
     table: PageTable
     legend: str

@@ -6,8 +6,10 @@ A block is shortened by whole rows, whole lines or as a whole, so that no table,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 LIMIT: Final = 65_000
 """Characters of a page.
@@ -30,8 +32,7 @@ class Block(Protocol):
         """Return the block without at least so many characters, or as short as it gets."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(Struct, frozen=True):
     """Block that stays."""
 
     text: str
@@ -41,8 +42,7 @@ class Fixed:
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class Droppable:
+class Droppable(Struct, frozen=True):
     """Block that stays as a whole or goes as a whole."""
 
     text: str
@@ -52,8 +52,7 @@ class Droppable:
         return Droppable("") if excess > 0 else self
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(Struct, frozen=True):
     """Lines of a table or of a list between a head and an end, of which the last can be left out.
 
     Attributes:
@@ -92,8 +91,7 @@ class Lines:
         return shorter
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(Struct, frozen=True):
     """Block with its importance: that of the least importance is shortened first.
 
     Attributes:

@@ -10,10 +10,12 @@ import gzip
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import SecretStr
 
 from harness import __version__
@@ -42,8 +44,7 @@ _STATES_BYTES: Final = 4 << 20
 """Longest answer to a batch that is read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """Answer to a request.
 
     Attributes:

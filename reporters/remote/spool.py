@@ -15,10 +15,11 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from harness.core.errors import ReporterFailed
 from harness.core.protocols import FlushOutcome, Task
@@ -40,8 +41,7 @@ class SendStatus(Enum):
     KEPT = "kept for later"
 
 
-@dataclass(frozen=True, slots=True)
-class SendResult:
+class SendResult(Struct, frozen=True):
     """Result of one transmission.
 
     Attributes:
@@ -57,8 +57,7 @@ class SendResult:
     unreachable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SpooledBody:
+class SpooledBody(Struct, frozen=True):
     """Content of an entry.
 
     Attributes:
@@ -87,8 +86,7 @@ class Transmission(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class OneByOne:
+class OneByOne(Struct, frozen=True):
     """Transmission of bodies one at a time."""
 
     single: Transmit

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console, RenderableType
 
 from harness.core.comparison import Verdict

@@ -7,8 +7,9 @@ import itertools
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from frameworks.generic.framework import Generic
 from harness.core.benchmark import Benchmark, Model, Origin

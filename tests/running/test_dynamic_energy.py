@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from msgspec.structs import replace
 
 from harness.analysis.energy import assess_energy
 from harness.core.command import Command, Completed
@@ -151,7 +151,7 @@ def counting_down(folder: Path, powers: list[float]) -> Callable[[], None]:
     return advance
 
 
-class SteppingMeter(RaplMeter):
+class SteppingMeter(RaplMeter, frozen=True):
     """The meter of a fake tree, whose programs take a second each and the powers that a test gives."""
 
     def measure(self, command: Command, run: Callable[[Command], Completed]) -> Completed:

@@ -9,10 +9,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.statistics import launch_statistics

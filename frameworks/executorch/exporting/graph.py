@@ -11,7 +11,6 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +19,7 @@ from executorch.exir import ExecutorchProgramManager
 from executorch.exir.delegate import executorch_call_delegate
 from executorch.exir.lowered_backend_module import LoweredBackendModule
 from executorch.exir.schema import DelegateCall, KernelCall
+from msgspec import Struct
 
 from frameworks.executorch.exporting.xnnpack_program import XNNPACK, read_operators
 from harness.core.program_graph import DelegateOperator, GraphNode, Instruction, ProgramGraph, SourceLine
@@ -29,8 +29,7 @@ _METHOD: Final = "forward"
 _TORCH: Final = Path(torch.__file__).parent
 
 
-@dataclass(frozen=True, slots=True)
-class LoweredGraph:
+class LoweredGraph(Struct, frozen=True):
     """Graph before it is emitted, which changes it.
 
     Attributes:
@@ -42,8 +41,7 @@ class LoweredGraph:
     delegates: Sequence[LoweredDelegate]
 
 
-@dataclass(frozen=True, slots=True)
-class LoweredDelegate:
+class LoweredDelegate(Struct, frozen=True):
     """Part of a graph that a delegate executes.
 
     Attributes:

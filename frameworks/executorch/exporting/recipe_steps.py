@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import importlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from frameworks.exporting import provenance
 from frameworks.exporting.catalogue import CatalogueEntry
@@ -32,8 +33,7 @@ LOWER_PROGRAM: Final = "lower_program"
 _QUANTISE, _EXPORT = "quantise", "export_program"
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
+class Steps(Struct, frozen=True):
     """Steps of a recipe.
 
     Attributes:

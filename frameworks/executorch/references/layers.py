@@ -9,11 +9,11 @@ from __future__ import annotations
 import io
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from executorch.exir import EdgeProgramManager
+from msgspec import Struct
 
 from frameworks.executorch.python.engine import load_method
 from frameworks.executorch.python.extension import Method, Program, Runtime, load_runtime, set_threads
@@ -30,8 +30,7 @@ from harness.core.evaluation import LayerGap, LayerGaps
 from harness.core.examples import Stage
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
+class _Pair(Struct, frozen=True):
     """Tap in two programs.
 
     Attributes:
@@ -95,8 +94,7 @@ def compare_layers(request: LayerRequest, say: Say) -> LayerGaps:
     return LayerGaps(gaps=gaps, notes=_notes(untouched, count, len(taps)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Executable:
+class _Executable(Struct, frozen=True):
     """Loaded program.
 
     Attributes:

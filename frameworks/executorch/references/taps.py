@@ -8,11 +8,12 @@ normalisation or activation that kernels take with it, and in quantised programs
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 import torch
 from executorch.exir import EdgeProgramManager
+from msgspec import Struct
+from msgspec.structs import replace
 from torch._ops import OpOverload
 from torch.fx.graph import CodeGen
 
@@ -35,8 +36,7 @@ _MOVING: Final = frozenset(
 """Operators that move or convert numbers and compute none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tap:
+class Tap(Struct, frozen=True):
     """Intermediate value of a program.
 
     Attributes:
@@ -56,8 +56,7 @@ class Tap:
     delegate: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TappedModule:
+class TappedModule(Struct, frozen=True):
     """Module that returns the outputs of a program, and then the values of its taps.
 
     Attributes:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Generic, TypeVar
+
+from msgspec import Struct
 
 from frameworks.executorch.runners.toolchain import Tools
 from harness import shell
@@ -28,8 +29,7 @@ _LOCK_S: Final = 3 * _STEP_S
 """Time to wait for another process that compiles the same runner."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunnerPlan(Generic[WheelT]):
+class RunnerPlan(Struct, Generic[WheelT], frozen=True):
     """Native runner that is compiled or can be.
 
     Attributes:

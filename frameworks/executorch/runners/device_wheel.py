@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress
@@ -15,8 +16,7 @@ from harness.shell import pip
 _PACKAGE: Final = "executorch"
 
 
-@dataclass(frozen=True, slots=True)
-class CachedWheel:
+class CachedWheel(Struct, frozen=True):
     """Wheel in the cache.
 
     Attributes:

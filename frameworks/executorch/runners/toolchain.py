@@ -6,10 +6,10 @@ import os
 import platform
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from harness import shell
@@ -20,8 +20,7 @@ from harness.files.atomic import write_atomically
 _BANNER: Final = re.compile(rb"GNU C Library \(([^)\n]*)\)[^\n]*? version ([0-9.]+[0-9])")
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """Program that compiling needs.
 
     Attributes:
@@ -33,8 +32,7 @@ class Tool:
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
+class Tools(Struct, frozen=True):
     """All programs that compiling needs.
 
     Attributes:

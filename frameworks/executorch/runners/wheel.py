@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from frameworks.python_build import installed_distribution
 from harness.core.errors import BuildFailed
 
 
-@dataclass(frozen=True, slots=True)
-class Wheel:
+class Wheel(Struct, frozen=True):
     """Installed executorch package.
 
     Attributes:

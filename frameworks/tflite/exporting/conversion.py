@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
+
+class Conversion(Struct, frozen=True):
     """Conversion of a module to a `.tflite` file.
 
     Attributes:

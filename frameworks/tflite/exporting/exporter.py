@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from frameworks.exporting.exporter import FileExporter
 from frameworks.tflite.exporting import converter as converter_script
@@ -33,8 +34,7 @@ EXPORTER: Final = FileExporter(
 """What the export process knows; the converter is found by its variables."""
 
 
-@dataclass(frozen=True)  # no slots: they break `super`
-class TfliteExporter(FileExporter):
+class TfliteExporter(FileExporter, frozen=True):
     """Exporter with the converter that the settings name.
 
     Attributes:

@@ -11,9 +11,10 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from harness import shell
 from harness.core.command import Command
@@ -53,8 +54,7 @@ _ASK_S: Final = 60.0
 _MEGABYTES: Final = 770
 
 
-@dataclass(frozen=True, slots=True)
-class Converter:
+class Converter(Struct, frozen=True):
     """How the converter is started.
 
     Attributes:

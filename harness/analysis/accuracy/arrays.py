@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from harness.core.examples import TensorInfo
@@ -20,8 +20,7 @@ Example = Sequence[Array]
 FLOATING: Final = frozenset({"float16", "bfloat16", "float32", "float64"})
 
 
-@dataclass(frozen=True, slots=True)
-class OutputStream:
+class OutputStream(Struct, frozen=True):
     """Outputs of one stage or build, one example at a time.
 
     Attributes:

@@ -8,6 +8,7 @@ from math import prod
 from typing import Final, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from harness.analysis.accuracy.arrays import (
     Array,
@@ -37,8 +38,7 @@ from harness.core.note import Note
 _FORM_HINT: Final = "make both from the same model and input shapes; a folder of earlier outputs has to be made again"
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
+class Labels(Struct, frozen=True):
     """Right classes.
 
     Attributes:

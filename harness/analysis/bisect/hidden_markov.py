@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from harness.analysis.compare.statistics import PRIOR_SCALE, PRIOR_WEIGHT
@@ -43,8 +43,7 @@ _MAD_OF_T4: Final = 0.7407
 """Upper quartiles of the standard normal distribution and of Student's t (4)."""
 
 
-@dataclass(frozen=True)
-class HiddenMarkovModel:
+class HiddenMarkovModel(Struct, frozen=True, dict=True):
     """Levels of commits that are numbered from 0, the good one.
 
     Attributes:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.analysis.bisect.posterior import Inference, Neighbours
 from harness.analysis.bisect.proof import Proof, prove
@@ -24,8 +26,7 @@ _PREFERENCE = 0.75
 """How clear the better quartile must be, in the clearest figure, to be searched: it is the steadiest."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchState:
+class SearchState(Struct, frozen=True):
     """State of a search.
 
     Attributes:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct, field
 
 from harness.analysis.bisect.hidden_markov import Array, HiddenMarkovModel, level_grid, log_likelihood, scale_of
 from harness.analysis.bisect.queries import Answer, Purpose
@@ -21,8 +21,7 @@ Neighbours = tuple[int, int]
 """Numbers of two commits that build, the earlier and the later, with none between them that does."""
 
 
-@dataclass(frozen=True)
-class Inference:
+class Inference(Struct, frozen=True, dict=True):
     """Inference from the answers so far; commits are numbered from 0, the good one.
 
     Attributes:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from harness.analysis.compare.estimate import crossed, limits
 from harness.analysis.compare.evidence import EProcess, Refutes, finite_evidence
@@ -14,8 +14,7 @@ from harness.analysis.compare.statistics import PredictableScale
 from harness.core.effect import Effect
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """Evidence of fresh pairs of two neighbours.
 
     Attributes:

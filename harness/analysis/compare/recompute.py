@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.operators import decide_operators, restrict_to_pairs, update_operator_notes
@@ -27,8 +29,7 @@ _CONCLUDED: Final = frozenset({BELOW_MARGIN, COARSE, FIGURES_DIFFER, HIDDEN_CHAN
 """Codes of the notes that a conclusion brings."""
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(Struct, frozen=True):
     """Outcome of a test, as the fields of a `Comparison` with the same names; `notes` are some of its notes."""
 
     verdict: Verdict

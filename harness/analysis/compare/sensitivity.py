@@ -20,9 +20,10 @@ import math
 import random
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Final
+
+from msgspec import Struct
 
 from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.recompute import replay
@@ -50,8 +51,7 @@ _RESOLUTION: Final = 1e-9
 """Of the ends of an interval of a rate."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(Struct, frozen=True):
     """Pairs of equal builds, and how they are decided.
 
     Attributes:

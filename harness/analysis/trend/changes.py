@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.analysis.compare.statistics import statistics_of
 from harness.analysis.trend.progress import VERSION, DetectedChange, ReaderProgress, Suspicion
@@ -111,8 +112,7 @@ def _is_level_back(earlier: DetectedChange, detected: DetectedChange, worse: int
     return worse * (old + change - before) <= _LEFT * abs(earlier.log_ratio)
 
 
-@dataclass(frozen=True, slots=True)
-class _Labels:
+class _Labels(Struct, frozen=True):
     """Names of what a series is about."""
 
     key: SeriesKey

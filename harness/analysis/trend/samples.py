@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from harness.analysis.compare.statistics import PRIOR_SCALE
@@ -51,8 +51,7 @@ class Sample(Value):
     is_later_control: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FigureTrack:
+class FigureTrack(Struct, frozen=True):
     """Samples of a series in one figure, those that have it.
 
     Attributes:
@@ -135,8 +134,7 @@ def standard_errors(levels: Array, stated: Array, pairs: Array) -> Array:
     return np.asarray(own * math.sqrt(max(1.0, (_TRUSTED + steps.size * spread) / (_TRUSTED + steps.size))))
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """Successive samples of a series.
 
     Attributes:

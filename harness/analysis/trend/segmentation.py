@@ -7,10 +7,11 @@ next, or a drift over several.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from harness.analysis.trend.samples import Array
@@ -33,8 +34,7 @@ _TWO_STEPS_GAIN: Final = 3.0
 """Least gain of two steps over a drift, which is then none. They have one parameter more still."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sensitivity:
+class Sensitivity(Struct, frozen=True):
     """Thresholds of detection.
 
     Attributes:
@@ -57,8 +57,7 @@ class Sensitivity:
         return self if figure == ESTIMATED_STATISTIC else replace(self, score=self.other_score)
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(Struct, frozen=True):
     """Place where a stretch changes.
 
     Attributes:
@@ -109,8 +108,7 @@ def best_split(
     return Split(int(candidates[best]) + 1, float(scores[best])) if scores[best] >= sensitivity.score else None
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """A change from one level to another, linear in the order of commits between its ends.
 
     Attributes:

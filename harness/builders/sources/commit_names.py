@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.errors import UsageError
 
@@ -17,8 +18,7 @@ _FULL_HASH: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.IGNORECASE)
 _LONGEST: Final = 250
 
 
-@dataclass(frozen=True, slots=True)
-class CommitName:
+class CommitName(Struct, frozen=True):
     """Name of one commit.
 
     Attributes:

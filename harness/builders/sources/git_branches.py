@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from harness.builders.sources.git_history import RepositoryReader
 from harness.builders.sources.git_program import NETWORK_S, GitFailed, git
@@ -15,8 +16,7 @@ _MOST_LISTED: Final = 8
 """Most branches that an error lists."""
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteBranches:
+class RemoteBranches(Struct, frozen=True):
     """Branches of a remote that was asked, beside what the user's clone remembers of it.
 
     Attributes:

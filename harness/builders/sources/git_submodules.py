@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final, NoReturn
+
+from msgspec import Struct, field
 
 from harness.builders.sources.git_mirror import Mirror
 from harness.builders.sources.git_program import GitFailed, git, without_credentials
@@ -24,8 +25,7 @@ _PARALLEL: Final = 8
 """Submodules that are fetched at the same time. Each waits for a server most of the time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Submodule:
+class Submodule(Struct, frozen=True):
     """Submodule of a commit.
 
     Attributes:
@@ -41,8 +41,7 @@ class Submodule:
     pin: str
 
 
-@dataclass(frozen=True, slots=True)
-class WorkingTree:
+class WorkingTree(Struct, frozen=True):
     """Working tree whose submodules are checked out.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 if TYPE_CHECKING:  # commands that measure nothing load no evaluation and no measurement
     from harness.core.benchmark import Benchmark, Export
@@ -353,8 +354,7 @@ class LayerComparing(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class StagedExamples:
+class StagedExamples(Struct, frozen=True):
     """Examples on a device.
 
     Attributes:

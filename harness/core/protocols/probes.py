@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:  # most commands probe nothing
     from harness.core.benchmark import Benchmark
@@ -28,8 +29,7 @@ class ProbeProblem(NamedTuple):
     hint: str
 
 
-@dataclass(frozen=True, slots=True)
-class ProbedCommand:
+class ProbedCommand(Struct, frozen=True):
     """Command under a probe.
 
     Attributes:
@@ -43,8 +43,7 @@ class ProbedCommand:
     after: tuple[Command, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ProbedLaunch:
+class ProbedLaunch(Struct, frozen=True):
     """Launch under a probe that ended well.
 
     Attributes:
@@ -56,8 +55,7 @@ class ProbedLaunch:
     iterations: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeReading:
+class ProbeReading(Struct, frozen=True):
     """Findings of a probe.
 
     Attributes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:  # commands that measure nothing load no comparison
     from harness.core.comparison import Verdict
@@ -18,8 +19,7 @@ class Task(Protocol):
         """Update its progress. May be called from any thread, often."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoardRow:
+class BoardRow(Struct, frozen=True):
     """Row of a board.
 
     Attributes:

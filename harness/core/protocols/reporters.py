@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from harness.core.protocols.progress import Progress
 
@@ -106,8 +107,7 @@ class DeliveryCounting(Protocol):
         """Number of results that it was given in this run and that are not reported now."""
 
 
-@dataclass(frozen=True, slots=True)
-class FlushOutcome:
+class FlushOutcome(Struct, frozen=True):
     """Outcome of sending everything that waited.
 
     Attributes:

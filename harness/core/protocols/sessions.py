@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from harness.core.command import Command, Completed
 from harness.core.device import Device, DeviceState
@@ -15,8 +16,7 @@ Clock = Callable[[], float]
 """Unix seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Staged:
+class Staged(Struct, frozen=True):
     """Files of one benchmark on the device.
 
     Attributes:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import ValidationError
 from rich.console import Console
 
@@ -33,8 +34,7 @@ from harness.shell import pause
 _JSON_INDENT = 1
 
 
-@dataclass(frozen=True, slots=True)
-class BisectRequest:
+class BisectRequest(Struct, frozen=True):
     """Request of a command line to bisect.
 
     Attributes:

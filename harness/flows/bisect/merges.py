@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import Struct
+
 from harness.analysis.bisect.search import Search
 from harness.core.commit import Commit, MergingSource, Source, short_id
 from harness.core.culprit import Culprit, RuledOut, SearchEnding, SearchResult
@@ -25,8 +27,7 @@ SearchRange = Callable[[Sequence[Commit], int], tuple[Search, SearchResult] | No
 """Searches a line of commits, the good one first, after so many pairs were measured; None where none is left."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchedLine:
+class SearchedLine(Struct, frozen=True):
     """A line of commits that was searched.
 
     Attributes:

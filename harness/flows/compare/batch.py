@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from harness.builders.cache import BuildCache
 from harness.config.settings import Settings
@@ -21,8 +22,7 @@ from harness.flows.measure.workload import Workload
 from harness.shell import Interrupted
 
 
-@dataclass(frozen=True, slots=True)
-class _BatchItem:
+class _BatchItem(Struct, frozen=True):
     """Comparison whose commits are resolved. Its builds stay in use until its cache is closed."""
 
     title: str

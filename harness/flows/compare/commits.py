@@ -6,8 +6,9 @@ import contextlib
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.core.commit import Commit, Source

@@ -6,10 +6,11 @@ import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from harness.analysis.compare.discovery import proven_change
 from harness.analysis.results import build_info
@@ -58,8 +59,7 @@ _RUNNER_UNUSED: Final = Failure(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonTask:
+class ComparisonTask(Struct, frozen=True):
     """Two sides to compare, and how to decide.
 
     Attributes:
@@ -113,8 +113,7 @@ class ComparisonTask:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonOutcome:
+class ComparisonOutcome(Struct, frozen=True):
     """Outcome of a comparison on all devices.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from harness.analysis.compare.operators import NO_OPERATORS, compare_operators, operator_notes
 from harness.analysis.compare.statistics import launch_statistics, statistics_of
@@ -31,8 +32,7 @@ from harness.running.probing import note_unused_probes
 from harness.shell import Interrupted
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonSubject:
+class ComparisonSubject(Struct, frozen=True):
     """Two jobs that differ in their build alone.
 
     Attributes:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from harness.analysis.compare.discovery import ProvenChange, select_discovered_changes
 from harness.core.result import Report
@@ -18,8 +19,7 @@ from harness.core.result import Report
 Key = TypeVar("Key", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
-class _Earlier:
+class _Earlier(Struct, frozen=True):
     """Change that was reported before an interruption."""
 
     index: int

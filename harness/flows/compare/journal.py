@@ -13,10 +13,10 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, field
 from pydantic import Field
 
 from harness.core.build import Build
@@ -92,8 +92,7 @@ class _Line(Value, validate_by_name=True):
     outputs: OutputComparison | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class JournalContents:
+class JournalContents(Struct, frozen=True):
     """Contents of a journal that an interrupted comparison left.
 
     Attributes:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.core.build import Build

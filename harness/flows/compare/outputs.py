@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import shutil
 import time
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from harness.analysis.accuracy.comparison import Tolerance
 from harness.analysis.accuracy.files import compare_files, merge_comparisons
@@ -35,8 +36,7 @@ _UNSTEADY: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sides:
+class Sides(Struct, frozen=True):
     """Launchers of both sides, each of which was launched before.
 
     Attributes:
@@ -127,8 +127,7 @@ def _explain_none(benchmark: Benchmark, framework: Framework) -> str:
     return f"the runners of {framework.name} write no outputs"
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenFiles:
+class WrittenFiles(Struct, frozen=True):
     """Output files of the specification, as the last launch of each side wrote them: no further launch is needed."""
 
     sides: Sides

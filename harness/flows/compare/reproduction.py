@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.core.comparison import Parameters
@@ -17,8 +19,7 @@ from harness.flows.measure.runners import CommitRunner, GivenRunner, Side, insta
 from harness.presentation.commands import parameter_words
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedSides:
+class ComparedSides(Struct, frozen=True):
     """What was compared, and how it was decided: the part of a comparison that flags beside those of a run name.
 
     Attributes:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import secrets
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from harness import plugins
@@ -36,8 +37,7 @@ _LIMITS: Final = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below
 """Limits of a field by their name in Pydantic, in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompareRequest:
+class CompareRequest(Struct, frozen=True):
     """Request of a command line to compare.
 
     Attributes:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 import harness
 from harness.analysis.compare.sensitivity import check_benchmark
@@ -63,8 +65,7 @@ def built_in_specification(platform_name: str, *, is_host: bool) -> Path:
     raise UsageError("this installation has no built-in specification", hint="name one: harness self-check FILE")
 
 
-@dataclass(frozen=True, slots=True)
-class SelfCheckRequest:
+class SelfCheckRequest(Struct, frozen=True):
     """Request for a self-check.
 
     Attributes:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from harness import plugins
 from harness.config.settings import Settings
@@ -25,8 +26,7 @@ _DEFAULT_DATA: Final = DataRequest(provider="random")
 """Data of benchmarks that name none: seeded random numbers tell fidelity, and nothing about accuracy."""
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluationRequest:
+class EvaluationRequest(Struct, frozen=True):
     """Request of `harness evaluate`, beside the settings of a run.
 
     Attributes:

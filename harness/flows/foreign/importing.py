@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from harness import plugins
 from harness.config.settings import Settings
@@ -18,8 +19,7 @@ from harness.flows.measure.reporting import Reporting, prepare_reporters
 _SHOWN_PROBLEMS: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class ImportRequest:
+class ImportRequest(Struct, frozen=True):
     """What to import.
 
     Attributes:
@@ -33,8 +33,7 @@ class ImportRequest:
     names: GivenNames = field(default_factory=GivenNames)
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadFile:
+class _ReadFile(Struct, frozen=True):
     """File with what was understood of it, and the entries that were not."""
 
     file: ForeignFile

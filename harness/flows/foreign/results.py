@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
+
+from msgspec import Struct
 
 from harness import __version__
 from harness.analysis.summary import collect
@@ -31,8 +32,7 @@ _DISAGREEMENT: Final = 0.01
 """Relative difference between what a file publishes and the median of its samples from which on a note says so."""
 
 
-@dataclass(frozen=True, slots=True)
-class GivenNames:
+class GivenNames(Struct, frozen=True):
     """Names that the user gives, where a file has none or others; empty keeps those of the file.
 
     Attributes:

@@ -11,11 +11,12 @@ import time
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.files.reading import read_bounded
@@ -29,8 +30,7 @@ _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignFile:
+class ForeignFile(Struct, frozen=True):
     """Content of a file of another tool.
 
     Attributes:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from harness.config.settings import Settings
 from harness.core.errors import ExitCode, UsageError
@@ -24,8 +25,7 @@ _CACHE: Final = "history"
 """Folder of the cache for the databases of folders of results."""
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryRequest:
+class HistoryRequest(Struct, frozen=True):
     """What `harness history` is asked for.
 
     Attributes:

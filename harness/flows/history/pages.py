@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.dashboard.alarms import render_alarm, render_alarms
 from harness.dashboard.cell import render_cell
@@ -66,8 +68,7 @@ Render = Callable[[Site], str | None]
 """Renders one page; None where what it shows has gone meanwhile."""
 
 
-@dataclass(frozen=True, slots=True)
-class SiteWriter:
+class SiteWriter(Struct, frozen=True):
     """Writer of all pages.
 
     Attributes:

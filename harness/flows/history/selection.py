@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeVar
+
+from msgspec import Struct
 
 from harness.core.metric import MetricInfo, is_of_operator
 from harness.dashboard.static_links import Pages
@@ -31,8 +32,7 @@ _FURTHER_METRICS: Final = 8
 _Row = TypeVar("_Row")
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(Struct, frozen=True):
     """Extent of a folder of pages.
 
     Attributes:
@@ -44,8 +44,7 @@ class Extent:
     results: int = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(Struct, frozen=True):
     """What the pages of a folder show.
 
     Attributes:

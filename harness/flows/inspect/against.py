@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace
 from rich.console import Console
 
 from harness.config.settings import Settings

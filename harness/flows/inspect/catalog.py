@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -57,8 +57,7 @@ _PURPOSES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Shipped:
+class _Shipped(Struct, frozen=True):
     """Built-in specification or list.
 
     Attributes:

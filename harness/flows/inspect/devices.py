@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.console import Console
 from rich.table import Table
 
@@ -53,8 +53,7 @@ def list_devices(
     return ExitCode.ENVIRONMENT if any(listing.problem for listing in listings) else ExitCode.OK
 
 
-@dataclass(frozen=True, slots=True)
-class _Listing:
+class _Listing(Struct, frozen=True):
     """Devices of one platform.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from harness import plugins
 from harness.config.settings import Settings
@@ -20,8 +21,7 @@ from harness.models.cache import ModelCache
 from harness.presentation.documents import ExportDocument, ExportedFile
 
 
-@dataclass(frozen=True, slots=True)
-class ExportRequest:
+class ExportRequest(Struct, frozen=True):
     """Program to export.
 
     Attributes:

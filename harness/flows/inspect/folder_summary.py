@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.benchmark import Benchmark
 from harness.core.errors import Problem
@@ -16,8 +17,7 @@ REFUSED: Final = "refused"
 _SECTIONS: Final = frozenset({"model", "tests"})
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedFile:
+class CheckedFile(Struct, frozen=True):
     """One specification, checked on its own.
 
     Attributes:
@@ -48,8 +48,7 @@ class CheckedFile:
         return loaded or frozenset((self.model,))
 
 
-@dataclass(frozen=True, slots=True)
-class FrameworkCount:
+class FrameworkCount(Struct, frozen=True):
     """Specifications of one framework and format of models. A list of specifications counts in each of its own.
 
     Attributes:
@@ -69,8 +68,7 @@ class FrameworkCount:
     benchmarks: int
 
 
-@dataclass(frozen=True, slots=True)
-class ReasonCount:
+class ReasonCount(Struct, frozen=True):
     """One reason why specifications are skipped or refused.
 
     Attributes:
@@ -86,8 +84,7 @@ class ReasonCount:
     files: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KeyCount:
+class KeyCount(Struct, frozen=True):
     """One key at which specifications are refused.
 
     Attributes:
@@ -101,8 +98,7 @@ class KeyCount:
     problems: int
 
 
-@dataclass(frozen=True, slots=True)
-class FolderSummary:
+class FolderSummary(Struct, frozen=True):
     """Summary of checked specifications.
 
     Attributes:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.device_doubt import DeviceDoubt, mark_doubts
 from harness.core.errors import EnvironmentProblem, UsageError
@@ -26,8 +27,7 @@ _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d|w)")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
-@dataclass(frozen=True, slots=True)
-class ResultFilter:
+class ResultFilter(Struct, frozen=True):
     """Selection among stored results; each condition that is given must hold.
 
     Attributes:
@@ -64,8 +64,7 @@ EVERYTHING: Final = ResultFilter()
 """Selection of all results."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredResult:
+class StoredResult(Struct, frozen=True):
     """A result and the file that it is stored in."""
 
     result: Result

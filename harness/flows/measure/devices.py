@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness import shell
 from harness.core.device import READY, Device, DeviceStatus
@@ -19,8 +20,7 @@ _POLL_S: Final = 2.0
 _MISSING: Final = DeviceStatus(name="", state="absent", remedy="check its cable, its power and its name")
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceRequest:
+class DeviceRequest(Struct, frozen=True):
     """Devices that a command asks for.
 
     Attributes:

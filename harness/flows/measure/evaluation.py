@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from harness.core.errors import BenchmarkFailed
 from harness.core.evaluation import DataInfo, Evaluation, StageEvaluation

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 
+from msgspec.structs import replace
 from pydantic import JsonValue
 
 from harness.analysis.results import without_numbers

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from harness.core.benchmark import POWER, Benchmark
 from harness.core.device import Device
@@ -15,8 +16,7 @@ _BESIDE_S: Final = 60.0
 """Time of a recording beside a launch and its idling: files are pushed, and the device cools down."""
 
 
-@dataclass(frozen=True, slots=True)
-class Meters:
+class Meters(Struct, frozen=True):
     """The meters beside devices.
 
     Attributes:
@@ -29,8 +29,7 @@ class Meters:
 NO_METERS: Final = Meters()
 
 
-@dataclass(frozen=True, slots=True)
-class Metering:
+class Metering(Struct, frozen=True):
     """Meter of a benchmark, or why there is none.
 
     Attributes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness import plugins
 from harness.core.benchmark import Benchmark, ModelFile
@@ -23,8 +25,7 @@ if TYPE_CHECKING:  # a plan that is only shown loads no result
     from harness.core.measurement import References
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Struct, frozen=True):
     """One benchmark on one device.
 
     Attributes:
@@ -51,8 +52,7 @@ class Assignment:
         return self.obstacle is None and self.failure is None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Benchmarks assigned to devices, and the plug-ins that measure them.
 
     Attributes:
@@ -95,8 +95,7 @@ class Plan:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """Something that a benchmark needs and that could not be had.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from harness.core.benchmark import FRAMEWORK_AXIS, Benchmark
 from harness.core.device import Device

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
@@ -21,8 +23,7 @@ TRACED_ENDING: Final = "-operators"
 """End of the identifier of the pass that times operators: its latency belongs into no series of the other."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProfiledResult:
+class ProfiledResult(Struct, frozen=True):
     """Result of both passes.
 
     Attributes:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, Export, Input

@@ -7,9 +7,10 @@ import threading
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from harness import plugins
 from harness.config.settings import Settings
@@ -57,8 +58,7 @@ def open_named_reporters(settings: Settings) -> tuple[Reporter, ...]:
     return reporters
 
 
-@dataclass(frozen=True, slots=True)
-class GivenReports:
+class GivenReports(Struct, frozen=True):
     """What became of stored results that were given to reporters.
 
     Attributes:

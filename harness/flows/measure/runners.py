@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from harness.core.build import CONTENT, Build
 from harness.core.commit import Commit, PackageSource, PublishedSource, Source, label_id
@@ -27,8 +29,7 @@ if TYPE_CHECKING:  # builders are imported where there is something to build
     from harness.builders.recipes import Recipe
 
 
-@dataclass(frozen=True, slots=True)
-class BuildTarget:
+class BuildTarget(Struct, frozen=True):
     """What a runner is built for.
 
     Attributes:
@@ -77,8 +78,7 @@ def _reject_unexecutable(programs: Mapping[str, Path], target: BuildTarget) -> N
             raise BuildFailed(f"program `{name}` cannot be executed: {path}", hint=f"chmod +x {path}")
 
 
-@dataclass(frozen=True, slots=True)
-class Programs:
+class Programs(Struct, frozen=True):
     """Programs that the user gives as one side.
 
     Attributes:
@@ -96,8 +96,7 @@ class Programs:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GivenRunner:
+class GivenRunner(Struct, frozen=True):
     """Runner among programs that the user gives.
 
     Attributes:
@@ -126,8 +125,7 @@ class GivenRunner:
         return build.model_copy(update={**identity, "variables": {**build.variables, **given.variables}})
 
 
-@dataclass(frozen=True, slots=True)
-class CommitRunner:
+class CommitRunner(Struct, frozen=True):
     """Runner that is built from a commit, or from a released version.
 
     Attributes:
@@ -235,8 +233,7 @@ def with_layouts(side: Side, count: int) -> Side:
     return link
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutRunner:
+class LayoutRunner(Struct, frozen=True):
     """One layout of a runner.
 
     Attributes:

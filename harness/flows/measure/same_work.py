@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from harness.analysis.accuracy.same_work import compare_work
 from harness.core.errors import BenchmarkFailed, DataUnavailable, EnvironmentProblem

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness import plugins
 from harness.config.settings import Settings
@@ -30,8 +32,7 @@ _FEW: Final = 8
 """Benchmarks that a hint lists."""
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """A part of a workload.
 
     Attributes:
@@ -43,8 +44,7 @@ class Selection:
     device: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(Struct, frozen=True):
     """Everything that a command measures: benchmarks and the plug-ins that they need, loaded once per command.
 
     A command that lasts for weeks makes a new plan for each comparison: devices come, go and change their addresses.

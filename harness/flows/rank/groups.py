@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from harness.core.benchmark import FRAMEWORK_AXIS, Benchmark
 from harness.core.errors import UsageError
@@ -12,8 +13,7 @@ _SAME_WORK = frozenset({FRAMEWORK_AXIS, "backend", "recipe", "delegate", "runner
 """Axes that leave the work the same, where nothing is exported that says what it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankingGroup:
+class RankingGroup(Struct, frozen=True):
     """Benchmarks of one ranking.
 
     Attributes:

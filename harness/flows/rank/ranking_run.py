@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.analysis.compare.ranking import RankingTest, Ratio, Relation, count_least_rounds
 from harness.core.benchmark import Benchmark
@@ -24,8 +26,7 @@ from harness.running.probing import note_unused_probes
 from harness.running.rounds import RoundedLaunches
 
 
-@dataclass(frozen=True, slots=True)
-class RankedMeasurement:
+class RankedMeasurement(Struct, frozen=True):
     """Measurement of one program, and its rank.
 
     Attributes:

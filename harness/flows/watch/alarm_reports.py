@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
+from msgspec import Struct
+
 import harness
 from harness.config.settings import Settings
 from harness.core import DEFAULT_PLATFORM
@@ -32,8 +34,7 @@ from harness.watch.store.notifications import DeliveryStatus, Notification
 from harness.watch.store.state import State
 
 
-@dataclass(frozen=True, slots=True)
-class LinkSettings:
+class LinkSettings(Struct, frozen=True):
     """Addresses that the user names for links.
 
     Attributes:
@@ -64,7 +65,7 @@ class AlarmReports:
     source: Source
     request: CompareRequest
     settings: Settings
-    links: LinkSettings = LinkSettings()
+    links: LinkSettings = field(default_factory=LinkSettings)
     pages: tuple[AlarmReporter, ...] = ()
     platforms: tuple[str, ...] = ()
     _ranges: dict[tuple[str, str], Sequence[str]] = field(default_factory=dict, init=False, repr=False)
@@ -260,8 +261,7 @@ class AlarmReports:
         return shlex.join(words)
 
 
-@dataclass(frozen=True, slots=True)
-class AlarmReportChannel:
+class AlarmReportChannel(Struct, frozen=True):
     """Has a reporter of alarms write a report for each notification (`harness.watch.notify.channels.Channel`).
 
     Attributes:
@@ -288,8 +288,7 @@ class AlarmReportChannel:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class GroupPageChannel:
+class GroupPageChannel(Struct, frozen=True):
     """Has a reporter write the page of all alarms with one cause (`harness.watch.notify.channels.GroupingChannel`).
 
     Attributes:

@@ -6,9 +6,11 @@ import os
 import time
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.analysis.trend.changes import TrendReader
 from harness.config.settings import Settings
@@ -43,8 +45,7 @@ from harness.watch.store.state import State, open_state
 from harness.watch.tasks import StopRequested, WatchTasks
 
 
-@dataclass(frozen=True, slots=True)
-class WatchRequest:
+class WatchRequest(Struct, frozen=True):
     """Request of the command line to a watcher.
 
     Attributes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, field
 from pydantic import ValidationError
 
 from harness.config.settings import Settings
@@ -20,8 +20,7 @@ from harness.store.run_requests import OfferedSpecification, RunRequest, WantedR
 _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 
 
-@dataclass(frozen=True, slots=True)
-class Specification:
+class Specification(Struct, frozen=True):
     """Specification that persons may ask for, as it was loaded.
 
     Attributes:
@@ -35,8 +34,7 @@ class Specification:
     benchmarks: tuple[Benchmark, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AllowList:
+class AllowList(Struct, frozen=True):
     """Everything that persons may ask for.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, HarnessError

@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from harness.builders.sources.git import GitSource, create
 from harness.builders.sources.git_program import git
@@ -45,8 +46,7 @@ class FoundCommits(NamedTuple):
         return self.commit.id, "" if self.control is None else self.control.id
 
 
-@dataclass(frozen=True, slots=True)
-class AllowedRepository:
+class AllowedRepository(Struct, frozen=True):
     """Repository of whose commits persons may ask for runs.
 
     Attributes:

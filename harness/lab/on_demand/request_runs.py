@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from harness.builders.cache import BuildCache
 from harness.config.settings import Settings

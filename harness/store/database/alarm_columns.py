@@ -6,8 +6,9 @@ Its series may have thousands of points, and lists show none of them.
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.alarm import AlarmReport
 from harness.core.series import SeriesPoint
@@ -24,8 +25,7 @@ class _Points(Value):
     series: tuple[SeriesPoint, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AlarmColumns:
+class AlarmColumns(Struct, frozen=True):
     """Row of an alarm.
 
     Attributes:

@@ -6,11 +6,11 @@ import io
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from harness.core.errors import EnvironmentProblem, UsageError
@@ -32,8 +32,7 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _HINT: Final = "check the permissions of its folder, and the space on its disk"
 
 
-@dataclass(frozen=True, slots=True)
-class ArtifactFolder:
+class ArtifactFolder(Struct, frozen=True):
     """Folder of files by SHA-256.
 
     Attributes:

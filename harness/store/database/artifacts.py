@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import BinaryIO, Final
 
+from msgspec import Struct
 from sqlalchemy import delete, select
 
 from harness.core.errors import UsageError
@@ -20,8 +20,7 @@ GRACE_S: Final = 86_400.0
 """A file that nothing refers to is kept so long: whoever wrote it may be about to store the result."""
 
 
-@dataclass(frozen=True, slots=True)
-class SweptArtifacts:
+class SweptArtifacts(Struct, frozen=True):
     """What was removed.
 
     Attributes:

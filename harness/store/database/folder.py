@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import unquote
 
+from msgspec import Struct
 from pydantic import ValidationError
 from sqlalchemy import func, select
 
@@ -59,8 +60,7 @@ _ASKED_AT_ONCE: Final = 500
 """Uids of one query: SQLite takes 32,766 parameters, old ones 999."""
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(Struct, frozen=True):
     """Result that was not stored, because the database has another with its uid.
 
     Attributes:

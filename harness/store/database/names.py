@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypedDict, TypeVar
 
+from msgspec import Struct
 from sqlalchemy import Connection, Table, func, select, tuple_
 from sqlalchemy.dialects.postgresql import insert as insert_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_sqlite
@@ -26,8 +26,7 @@ class Places(TypedDict):
     commit_id: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(Struct, frozen=True):
     """Ids of the rows that a result shares with others.
 
     Attributes:

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from struct import pack, unpack
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 _LEVEL: Final = 6
 _KINDS: Final = ("<f8", "<f4", "<i2", "<i4", "<i8")
@@ -32,8 +32,7 @@ _FEW: Final = 8
 _EXACT: Final = 2.0**53
 
 
-@dataclass(frozen=True, slots=True)
-class PackedNumbers:
+class PackedNumbers(Struct, frozen=True):
     """Numbers in one of the encodings.
 
     Attributes:

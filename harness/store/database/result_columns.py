@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.build import BuildInfo
 from harness.core.launch_interval import interval_of
@@ -32,8 +33,7 @@ CommitName = tuple[str, str]
 """Source and id of a commit, as their columns hold them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContrastColumns:
+class ContrastColumns(Struct, frozen=True):
     """Row of `CONTRASTS` of a result, without ids.
 
     Attributes:
@@ -47,8 +47,7 @@ class ContrastColumns:
     values: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class ResultColumns:
+class ResultColumns(Struct, frozen=True):
     """Everything that the tables repeat of a result.
 
     Attributes:

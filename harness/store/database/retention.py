@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, Select, delete, exists, func, select, update
 
 from harness.core.alarm import AlarmStage
@@ -45,8 +45,7 @@ class RetentionKind(StrEnum):
     SAMPLES = "samples"
 
 
-@dataclass(frozen=True, slots=True)
-class RetentionRule:
+class RetentionRule(Struct, frozen=True):
     """Rule for what is removed.
 
     Attributes:
@@ -60,8 +59,7 @@ class RetentionRule:
     keep: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Removal:
+class Removal(Struct, frozen=True):
     """What a rule removes, or removed.
 
     Attributes:

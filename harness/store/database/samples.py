@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic.main import IncEx
 
 from harness.core.metric import ControlSide, Metric
@@ -27,8 +28,7 @@ CONTROL: Final = "c"
 _FIELDS: Final = {TREATMENT: ("samples", "launches"), CONTROL: ("control_values", "control_launches")}
 
 
-@dataclass(frozen=True, slots=True)
-class PackedSamples:
+class PackedSamples(Struct, frozen=True):
     """Samples of one side of a metric: a row of `SAMPLES`.
 
     Attributes:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Select, and_, exists, false, or_, select
 
 from harness.core.device import device_names
@@ -30,8 +30,7 @@ from harness.store.database.writing import load_stored
 _FAILED = tuple(outcome.value for outcome in Outcome if outcome is not Outcome.OK and not outcome.is_skipped)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSelection:
+class StoredSelection(Struct, frozen=True):
     """Selection among stored results; each condition that is given must hold. An empty one holds for every result.
 
     Attributes:

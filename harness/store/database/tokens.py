@@ -6,11 +6,11 @@ import contextlib
 import hmac
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Row, insert, select
 
 from harness.core.errors import EnvironmentProblem, UsageError
@@ -36,8 +36,7 @@ class Scope(StrEnum):
     ADMIN = "admin"
 
 
-@dataclass(frozen=True, slots=True)
-class TokenOwner:
+class TokenOwner(Struct, frozen=True):
     """Who shows a token.
 
     Attributes:
@@ -53,8 +52,7 @@ class TokenOwner:
         return scope in self.scopes or Scope.ADMIN in self.scopes
 
 
-@dataclass(frozen=True, slots=True)
-class TokenInfo:
+class TokenInfo(Struct, frozen=True):
     """Token in a list.
 
     Attributes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from typing import Final
 
+from msgspec import Struct
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 from sqlalchemy import Connection, Row, insert, select
@@ -29,8 +29,7 @@ from harness.store.database.tables import CONTRASTS, METRICS, RESULTS, SAMPLES
 _CHUNK: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class NewResult:
+class NewResult(Struct, frozen=True):
     """Result that is to be stored.
 
     Attributes:
@@ -52,8 +51,7 @@ class Storing(StrEnum):
     CONFLICT = "conflict"
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
+class _Prepared(Struct, frozen=True):
     """Result with everything that its rows need but ids."""
 
     result: Result

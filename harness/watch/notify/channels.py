@@ -23,10 +23,10 @@ import hmac
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 
+from msgspec import Struct
 from pydantic import SecretStr
 
 from harness import shell
@@ -109,8 +109,7 @@ class ConfiguredChannel(Channel, Protocol):
         """Return everything that determines the receiver, secrets among it: never shown, and stored as a digest."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandChannel:
+class CommandChannel(Struct, frozen=True):
     """Runs a command of the user's (`Channel`).
 
     Attributes:
@@ -168,8 +167,7 @@ def command_channel(text: str, folder: Path) -> CommandChannel:
     return CommandChannel(tuple(argv), folder)
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookChannel:
+class WebhookChannel(Struct, frozen=True):
     """Posts to a web hook (`Channel`). Redirects are not followed; neither the URL's query nor the secret is shown.
 
     Attributes:

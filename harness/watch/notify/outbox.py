@@ -11,9 +11,11 @@ import hmac
 import math
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.core.alarm import Alarm
 from harness.core.errors import DeliveryFailed, UsageError
@@ -47,8 +49,7 @@ class Receivers(Value):
     digests: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Pause:
+class _Pause(Struct, frozen=True):
     """Failures of a channel since it last worked, and the moment until which it is left alone."""
 
     failures: int = 0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.watch.store.database import StateFull
 from harness.watch.timing import Timing
@@ -12,8 +13,7 @@ from harness.watch.timing import Timing
 _PAUSE_S: Final = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class RetryWhenFull:
+class RetryWhenFull(Struct, frozen=True):
     """Writer that waits for disk space.
 
     Attributes:

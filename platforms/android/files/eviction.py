@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Final, Self
+
+from msgspec import Struct
 
 MOST_BYTES: Final = 16 << 30
 """Limit of the store between sessions: a few large models."""
@@ -15,8 +16,7 @@ SPARE_BYTES: Final = 1 << 30
 to remove caches of apps well before."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredItem:
+class StoredItem(Struct, frozen=True):
     """A stored file, or the stored programs of a build.
 
     Attributes:
@@ -28,8 +28,7 @@ class StoredItem:
     last_used: float
 
 
-@dataclass(frozen=True, slots=True)
-class StoreContents:
+class StoreContents(Struct, frozen=True):
     """Everything in the store of a phone.
 
     Attributes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from harness import shell
 from harness.core.errors import BenchmarkFailed
@@ -14,8 +15,7 @@ from platforms.staging import FileStamp, missing_program
 _CHUNK = 8 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class StagedFile:
+class StagedFile(Struct, frozen=True):
     """One file that must be on the phone.
 
     Attributes:

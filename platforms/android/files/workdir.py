@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.errors import EnvironmentProblem, UsageError
 from platforms.android.files.eviction import StoreContents
@@ -34,8 +35,7 @@ def workdir_in(android_dir: str) -> str:
     return f"{android_dir.rstrip('/')}/{_NAME}"
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFolder:
+class SessionFolder(Struct, frozen=True):
     """Folder of a session on a phone, and what the phone had when it began.
 
     Attributes:

@@ -10,8 +10,9 @@ import math
 import re
 import shlex
 import time
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.app import App
 from harness.core.command import SIGKILL, Command, Completed
@@ -45,8 +46,7 @@ _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _DECIMAL = re.compile(r"-?[0-9]+\.[0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
-class AppPackage:
+class AppPackage(Struct, frozen=True):
     """A package file that was staged.
 
     Attributes:
@@ -58,8 +58,7 @@ class AppPackage:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class AppContext:
+class AppContext(Struct, frozen=True):
     """Surroundings of an app.
 
     Attributes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, Self
+
+from msgspec import Struct, field
 
 from platforms.android.scripts import read_script
 from platforms.cpu_kinds import group_by_kind
@@ -19,8 +20,7 @@ _ONLINE = re.compile(r"/cpu/online:([0-9,-]+)$")
 _MOST_CPUS: Final = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class CpuTopology:
+class CpuTopology(Struct, frozen=True):
     """CPUs of a phone, as its kernel describes them.
 
     Attributes:

@@ -14,8 +14,9 @@ import base64
 import binascii
 import re
 import shlex
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed
@@ -44,8 +45,7 @@ _ENDED: Final = (
 _TIMES = re.compile(rb"([0-9]+)m([0-9.]+)s\s+([0-9]+)m([0-9.]+)s")
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchContext:
+class LaunchContext(Struct, frozen=True):
     """Surroundings of a program on a phone.
 
     Attributes:
@@ -112,8 +112,7 @@ def launch_line(command: Command, context: LaunchContext, mark: str) -> str:
     return f"{assign_variables(variables)}set -- {shlex.join(command.argv)}\n{_SCRIPT}"
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchReport:
+class LaunchReport(Struct, frozen=True):
     """Report of a phone about a program.
 
     Attributes:

@@ -7,11 +7,11 @@ import importlib.resources
 import os
 import socket
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
 from adbutils import AdbClient, AdbError
+from msgspec import Struct
 
 from harness import shell
 from harness.core.command import Command
@@ -23,8 +23,7 @@ from platforms.android.link.states import ABSENT
 _LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
-@dataclass(frozen=True, slots=True)
-class ListedPhone:
+class ListedPhone(Struct, frozen=True):
     """A line of `adb devices`.
 
     Attributes:

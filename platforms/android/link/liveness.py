@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from platforms.android.link.protocol import ANSWER_S, ShellStream
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeTimes:
+class ProbeTimes(Struct, frozen=True):
     """Times of the probe of a phone. Their sum is how long a phone may hang without being noticed.
 
     Attributes:

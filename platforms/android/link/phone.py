@@ -8,9 +8,10 @@ import secrets
 import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from harness import shell
 from harness.core.errors import EnvironmentProblem
@@ -44,8 +45,7 @@ _REPORT_STATUS: Final = """trap 'printf "\\n%s %s\\n" {mark} $? >&2' EXIT
 miss that of a script which ends at once, and takes 127 or any other (https://github.com/landley/toybox/issues/389)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptResult:
+class ScriptResult(Struct, frozen=True):
     """End of a script on the phone.
 
     Attributes:

@@ -7,8 +7,9 @@ Source: system/extras/simpleperf (`environment.cpp`, `CheckPerfEventLimit`) and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from harness.core.command import Command
 from harness.core.protocols import ProbeProblem, Session

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol, Self
 
+from msgspec import Struct, field
 from pydantic import model_validator
 
 from harness.core.errors import EnvironmentProblem
@@ -104,8 +104,7 @@ class ScriptRunner(Protocol):
         """Run a script on the phone."""
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsReply:
+class SettingsReply(Struct, frozen=True):
     """Answers of the phone to one list of requests.
 
     Attributes:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.errors import EnvironmentProblem, UsageError
 from platforms.android.settings.changes import SettingChange, SettingKind
@@ -20,8 +21,7 @@ _LEAST_KHZ: Final = 10_000
 _FILE = re.compile(r"(policy[0-9]{1,3})/(?:stats/)?([a-z_]+):(.*)")
 
 
-@dataclass(frozen=True, slots=True)
-class ClockPolicy:
+class ClockPolicy(Struct, frozen=True):
     """CPUs that share a clock.
 
     Attributes:

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, Self
 from urllib.parse import quote
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from harness.core.errors import EnvironmentProblem
@@ -54,8 +54,7 @@ class InvalidSettingsLog(ValueError):
     """A log that is damaged, or not ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsLog:
+class SettingsLog(Struct, frozen=True):
     """The two places of the log of one phone.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from harness.core.device import DeviceState
 from platforms.android.perfetto_trace import InvalidTrace
@@ -17,8 +18,7 @@ _FEWEST_STEPS: Final = 10
 """Steps of the battery's counter: with fewer, one step is more than a tenth of the result."""
 
 
-@dataclass(frozen=True, slots=True)
-class EnergyReading:
+class EnergyReading(Struct, frozen=True):
     """Energy of a program, or why it is unknown.
 
     Attributes:
@@ -30,8 +30,7 @@ class EnergyReading:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EnergyWindow:
+class EnergyWindow(Struct, frozen=True):
     """Readings of a phone around a program.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Self
+
+from msgspec import Struct
 
 from harness.core.note import Note
 from harness.core.protocols import Progress
@@ -45,8 +46,7 @@ _UNHEALTHY: Final = {
 """By `BatteryManager.BATTERY_HEALTH_*`. No sensor of a phone tells that its battery swells."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadinessLimits:
+class ReadinessLimits(Struct, frozen=True):
     """Limits within which a phone is ready.
 
     Attributes:

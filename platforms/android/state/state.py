@@ -6,8 +6,9 @@ import math
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from harness.core.device import DeviceState
 from harness.core.errors import EnvironmentProblem
@@ -60,8 +61,7 @@ class CpuTicks(NamedTuple):
     total: float
 
 
-@dataclass(frozen=True, slots=True)
-class PhoneState:
+class PhoneState(Struct, frozen=True):
     """State of a phone, and what readiness and the next reading need beside it.
 
     Attributes:
@@ -163,8 +163,7 @@ def read_state(text: str, read_at: float, before: PhoneState | None = None) -> P
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Battery:
+class _Battery(Struct, frozen=True):
     """Output of `dumpsys battery`. Overridden readings, and those of an absent battery, are left out."""
 
     percent: float | None = None
@@ -203,8 +202,7 @@ class _Battery:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Thermal:
+class _Thermal(Struct, frozen=True):
     """Output of `dumpsys thermalservice`: its sensors now, not its log of earlier events."""
 
     status: int | None = None
@@ -232,8 +230,7 @@ class _Thermal:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Kernel:
+class _Kernel(Struct, frozen=True):
     """Files of the kernel: lines of `path:content`."""
 
     load: float | None

@@ -8,9 +8,10 @@ in the bundle are code, too, that this digest does not cover: of such a package 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported
 from harness.core.note import Note
@@ -21,8 +22,7 @@ PREFIX: Final = "app:"
 """Begins the path of an app, where a program of another platform has a path in a file system."""
 
 
-@dataclass(frozen=True, slots=True)
-class PackagedApp:
+class PackagedApp(Struct, frozen=True):
     """A runner app.
 
     Attributes:

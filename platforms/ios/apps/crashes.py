@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import signal
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.command import SIGKILL
 
@@ -17,8 +18,7 @@ _MEMORY: Final = ("JETSAM", "MEMORY")
 """Namespaces of terminations for want of memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Crash:
+class Crash(Struct, frozen=True):
     """What a crash report says.
 
     Attributes:

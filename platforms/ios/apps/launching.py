@@ -10,9 +10,9 @@ import contextlib
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from harness import shell
@@ -31,8 +31,7 @@ LOOKS_PER_CHECK: Final = 3
 """After so many looks in vain the process itself is asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class AppStart:
+class AppStart(Struct, frozen=True):
     """An app that is to be started.
 
     Attributes:
@@ -61,8 +60,7 @@ class AppStart:
         return AppLaunch(self.bundle, self.arguments, {**self.env, **ours})
 
 
-@dataclass(frozen=True, slots=True)
-class AppEnd:
+class AppEnd(Struct, frozen=True):
     """How an app ended.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness import shell
 from harness.core.command import Command, Completed
@@ -18,8 +19,7 @@ _STABLE_S: Final = 2.0
 """Time between two readings of a result that must be the same: an app may write it in pieces."""
 
 
-@dataclass(frozen=True, slots=True)
-class OtherApp:
+class OtherApp(Struct, frozen=True):
     """An app that is installed, and does not speak the protocol of runner apps.
 
     Attributes:

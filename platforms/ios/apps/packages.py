@@ -10,10 +10,11 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from xml.parsers.expat import ExpatError
+
+from msgspec import Struct
 
 from harness.core.errors import BenchmarkFailed
 from harness.files.digests import sha256_of_file
@@ -30,8 +31,7 @@ _ENCRYPTED: Final = 0x1
 _HINT: Final = "give the .ipa as Xcode exports it: a zip with one `Payload/NAME.app`"
 
 
-@dataclass(frozen=True, slots=True)
-class PackageInfo:
+class PackageInfo(Struct, frozen=True):
     """An .ipa on this machine, and the app in it.
 
     Attributes:

@@ -8,9 +8,10 @@ import stat
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.errors import EnvironmentProblem
 from platforms.ios.apps.packages import PackageInfo, list_members, open_package
@@ -24,8 +25,7 @@ _CHUNK_BYTES: Final = 1 << 20
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class BundledFiles:
+class BundledFiles(Struct, frozen=True):
     """Files that tests find in the bundle of their app, and no other models.
 
     Attributes:

@@ -10,9 +10,11 @@ import contextlib
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final, Self
+
+from msgspec.structs import replace
 
 from harness.core.app import App
 from harness.core.command import SIGKILL, Command, Completed

@@ -13,14 +13,15 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from msgspec import Struct
+
 from harness.core.errors import BenchmarkUnsupported, OutOfSpace
 from harness.files.digests import sha256_of_file
 from platforms.ios.apps.protocol import FileLink
 from platforms.ios.link.client import PhoneClient
 
 
-@dataclass(frozen=True, slots=True)
-class StagedFile:
+class StagedFile(Struct, frozen=True):
     """A file of a benchmark.
 
     Attributes:

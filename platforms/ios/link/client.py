@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from harness.core.protocols import Finding
 
 
-@dataclass(frozen=True, slots=True)
-class ListedIPhone:
+class ListedIPhone(Struct, frozen=True):
     """A phone as the list of a client shows it, before it is asked anything.
 
     Attributes:
@@ -33,8 +33,7 @@ class ListedIPhone:
     connection: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PhoneProperties:
+class PhoneProperties(Struct, frozen=True):
     """Properties of a phone.
 
     Attributes:
@@ -60,8 +59,7 @@ class PhoneProperties:
     developer_mode: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Battery:
+class Battery(Struct, frozen=True):
     """State of a phone's battery. None: the phone does not say.
 
     Attributes:
@@ -79,8 +77,7 @@ class Battery:
     charge_uah: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledApp:
+class InstalledApp(Struct, frozen=True):
     """An app on a phone.
 
     Attributes:
@@ -96,8 +93,7 @@ class InstalledApp:
     executable: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CrashReport:
+class CrashReport(Struct, frozen=True):
     """A crash report on a phone.
 
     Attributes:
@@ -109,8 +105,7 @@ class CrashReport:
     process: str
 
 
-@dataclass(frozen=True, slots=True)
-class AppLaunch:
+class AppLaunch(Struct, frozen=True):
     """What an app is started with.
 
     Attributes:
@@ -124,8 +119,7 @@ class AppLaunch:
     env: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class XCTestStart:
+class XCTestStart(Struct, frozen=True):
     """Tests of Xcode to run.
 
     Attributes:
@@ -143,8 +137,7 @@ class XCTestStart:
     timeout_s: float = 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class XCTestEnd:
+class XCTestEnd(Struct, frozen=True):
     """Tests of Xcode that have ended. Whether they passed is judged by `apps/xctest.py`, never by an exit status.
 
     Attributes:

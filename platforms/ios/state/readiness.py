@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Self
+
+from msgspec import Struct
 
 from harness.core.device import DeviceState
 from harness.core.note import Note
@@ -31,8 +32,7 @@ class IPhoneCondition(StrEnum):
 _SEEN_BY_APPS: Final = frozenset({IPhoneCondition.THERMAL_STATUS, IPhoneCondition.LOW_POWER})
 
 
-@dataclass(frozen=True, slots=True)
-class IPhoneLimits:
+class IPhoneLimits(Struct, frozen=True):
     """Limits within which an iPhone is ready.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.presentation.estimates import Estimate
 from harness.presentation.numbers import choose_scale, format_quantity
@@ -23,8 +24,7 @@ _NAME: Final = 34
 """Characters of a name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """Bar of a picture.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.device import DeviceState
 from harness.core.result import Result
@@ -21,8 +22,7 @@ _MOST: Final = 300
 """Most points of a curve."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Quantity:
+class _Quantity(Struct, frozen=True):
     """Quantity that a panel shows.
 
     Attributes:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from harness.analysis.accuracy.comparison import TOLERANCES, Tolerance, compare_outputs

@@ -6,10 +6,10 @@ import contextlib
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from harness.core.benchmark import Benchmark, HostStep
 from harness.core.command import Command, Completed

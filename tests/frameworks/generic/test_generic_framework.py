@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from pydantic import JsonValue
 
 from frameworks import generic
@@ -214,4 +214,4 @@ def test_a_program_that_reports_fewer_iterations_than_asked_for_is_noted(asked: 
     assert all(note.trust and "2 of 30 iterations" in note.message for note in notes)
     limited = asked_for.model_copy(update={"time_limit_s": 1.0})
     assert framework().parse([completed], limited)[1] == (), "time may end it"
-    assert framework().parse([dataclasses.replace(completed, exit_code=1)], asked_for)[1] == ()
+    assert framework().parse([structs.replace(completed, exit_code=1)], asked_for)[1] == ()

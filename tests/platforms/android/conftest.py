@@ -4,10 +4,11 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.testing.phones import start_phones, unavailable_reason
@@ -108,7 +109,7 @@ def settings_with(settings: Settings, changed: Mapping[str, object]) -> Settings
         options(**{field.name: left.pop(field.name) for field in fields(options) if field.name in changed})  # type: ignore[arg-type]
         for options in (AndroidOptions, PhoneOptions)
     )
-    return replace(settings, plug_ins=plug_ins, **left)  # type: ignore[arg-type]
+    return replace(settings, plug_ins=plug_ins, **left)
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.core.command import Command

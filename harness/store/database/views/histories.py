@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, Row, and_, func, literal_column, or_, select
 
 from harness.core.comparison import Verdict
@@ -23,8 +23,7 @@ _FEWEST_POINTS: Final = 2
 _MOST_POINTS: Final = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class _ShownMetric:
+class _ShownMetric(Struct, frozen=True):
     """A metric of a cell, in the unit of its newest result.
 
     Attributes:
@@ -83,8 +82,7 @@ def load_history(connection: Connection, key: str, metric: str, period: Period, 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _NamedMetric:
+class _NamedMetric(Struct, frozen=True):
     """Row of `metric_names` of which a cell has values."""
 
     id: int

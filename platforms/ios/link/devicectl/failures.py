@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from harness.core.errors import EnvironmentProblem, HarnessError
 from platforms.ios.link.errors import (
@@ -33,8 +34,7 @@ _ErrorMaker = Callable[[str, str, str], HarnessError]
 """Error of a phone, what was being done, and devicectl's words."""
 
 
-@dataclass(frozen=True, slots=True)
-class DevicectlFailure:
+class DevicectlFailure(Struct, frozen=True):
     """Why devicectl failed.
 
     Attributes:

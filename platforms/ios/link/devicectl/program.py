@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
@@ -48,8 +48,7 @@ class _Envelope(BaseModel):
     error: object = None
 
 
-@dataclass(frozen=True, slots=True)
-class DevicectlAnswer:
+class DevicectlAnswer(Struct, frozen=True):
     """What devicectl answered.
 
     Attributes:

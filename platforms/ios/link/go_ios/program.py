@@ -6,10 +6,10 @@ import os
 import re
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness import shell
@@ -37,8 +37,7 @@ class _Version(BaseModel):
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class TimeLimits:
+class TimeLimits(Struct, frozen=True):
     """Seconds after which a phone is taken for lost. All are many times what calls take on a machine that is idle.
 
     Attributes:
@@ -59,8 +58,7 @@ class TimeLimits:
 LIMITS: Final = TimeLimits()
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramOutput:
+class ProgramOutput(Struct, frozen=True):
     """What go-ios wrote until it ended.
 
     Attributes:

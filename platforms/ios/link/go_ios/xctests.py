@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from harness.core.errors import EnvironmentProblem
 from platforms.ios.link.client import XCTestEnd, XCTestStart

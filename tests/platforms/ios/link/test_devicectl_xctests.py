@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import plistlib
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
 from harness.core.xctest import CaseMeasured, parse_log
