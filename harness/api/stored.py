@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import cast
-
-from msgspec import structs
 
 from harness.api.calls import RecordingDisplay
 from harness.api.results import Results
@@ -82,7 +81,7 @@ def query_results(
     )
     settings = arguments.resolve_settings(InspectFlags())
     if database is not None:
-        settings = structs.replace(settings, database=cast("str | None", parse_database(database)))
+        settings = dataclasses.replace(settings, database=cast("str | None", parse_database(database)))
     with open_configured(settings, create=False) as opened:
         results = tuple(iterate_selected(opened, selection))
     return Results(results, _exit_code(list(results), []))

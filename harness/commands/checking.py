@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
-from msgspec import structs
 
 from harness import display, shell
 from harness.config import arguments, flags
@@ -52,7 +52,7 @@ def self_check(
         is_host = is_local(plugins.platform(settings.platform, settings))
         file = sensitivity.built_in_specification(settings.platform, is_host=is_host)
         only = settings.only or (sensitivity.BUILT_IN_BENCHMARK,)
-        settings = structs.replace(settings, benchmark_file=(file,), only=only)
+        settings = dataclasses.replace(settings, benchmark_file=(file,), only=only)
     parameters = requests.validate_parameters({"seed": secrets.randbits(31) if seed is None else seed})
     request = sensitivity.SelfCheckRequest(minutes, parameters)
     with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:

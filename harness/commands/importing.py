@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Annotated, cast
 
 from cyclopts import Parameter
-from msgspec import structs
 
 from harness import display, shell
 from harness.config import arguments, flags, parsing
@@ -47,7 +47,7 @@ def import_(
         raise UsageError(f"unknown flag {unknown[0]}", hint="`harness import --help` lists all; ./-FILE names a file")
     settings = arguments.resolve_settings(inspect_flags)
     if reporter:
-        settings = structs.replace(settings, reporters=cast("dict[str, str]", parsing.parse_reporters(reporter)))
+        settings = dataclasses.replace(settings, reporters=cast("dict[str, str]", parsing.parse_reporters(reporter)))
     from harness.flows.foreign.importing import ImportRequest, import_files
     from harness.flows.foreign.results import GivenNames
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -167,7 +168,7 @@ def export(
     _reject_missing_file(model)
     with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
         if model.endswith((".json", ".yaml", ".yml")):
-            specified = structs.replace(settings, benchmark_file=(Path(model),))
+            specified = dataclasses.replace(settings, benchmark_file=(Path(model),))
             document, code = exports.export_files(specified, shown, output)
         else:
             place = output or Path(f"{_stem(model)}_{_stem(recipe)}.pte")
@@ -277,7 +278,7 @@ def report(
     if flush or writes:
         if reporter:
             named = cast("dict[str, str]", parsing.parse_reporters(reporter))
-            settings = structs.replace(settings, reporters=named)
+            settings = dataclasses.replace(settings, reporters=named)
         with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
             if flush:
                 return reports.flush(settings, shown)

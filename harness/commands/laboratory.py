@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import socket
@@ -265,7 +266,7 @@ def dispatch(
         raise UsageError(f"--frameworks-dir {missing_folder}: no such folder", hint="give a folder of recipes")
     require_packages()
     load_security(certificates)
-    settings = structs.replace(arguments.resolve_settings(lab_flags), lab=address, lab_certificates=certificates)
+    settings = dataclasses.replace(arguments.resolve_settings(lab_flags), lab=address, lab_certificates=certificates)
     queue = RequestQueue(requests_from, find_token(os.environ, default_config_dir()), _name_dispatcher())
     allowed = load_allow_list(specifications, lambda word: arguments.resolve_settings(lab_flags, (word,)))
     with shell.handle_signals(), display.open_display() as shown:

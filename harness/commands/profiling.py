@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
-from msgspec import structs
 
 from harness import display, shell
 from harness.config import arguments, flags
@@ -43,7 +43,7 @@ def profile(
     from harness.flows.measure import profile as flow
     from harness.flows.measure.workload import load_workload
 
-    measuring = structs.replace(settings, screen_reporter=False)
+    measuring = dataclasses.replace(settings, screen_reporter=False)
     with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
         code, profiled = flow.profile(load_workload(settings), measuring, shown)
         if export is not None:

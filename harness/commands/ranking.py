@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
-from msgspec import structs
 
 from harness import display, shell
 from harness.config import arguments, flags
@@ -56,7 +56,7 @@ def rank(
 
     parameters = validate_parameters({**given, "seed": secrets.randbits(31) if seed is None else seed})
     if json:
-        settings = structs.replace(settings, screen_reporter=False)
+        settings = dataclasses.replace(settings, screen_reporter=False)
     with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
         code, results = flow.rank(settings, parameters, shown)
     if json:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
-from msgspec import structs
 
 from harness import display
 from harness.config import arguments, flags
@@ -40,7 +40,7 @@ def validate(
     if not files:
         raise UsageError("no specification to check", hint="harness validate FILE...")
     paths = tuple(map(locate_specification, files))
-    settings = structs.replace(arguments.resolve_settings(inspect_flags), benchmark_file=paths)
+    settings = dataclasses.replace(arguments.resolve_settings(inspect_flags), benchmark_file=paths)
     from harness.flows.inspect import checks
     from harness.flows.measure.workload import load_benchmarks
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import json
 import os
@@ -9,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_origin
 
-from msgspec import structs
 from pydantic import TypeAdapter, ValidationError
 
 from harness.config.options import PREFIX, DeclaredOption, OptionTable
@@ -91,7 +91,7 @@ def resolve(
     settings, *plug_ins = (_validate(owner, merged, table, places) for owner in table.owners)
     if not isinstance(settings, Settings):
         raise TypeError(f"the first class of the options is {type(settings).__name__}, and not Settings")
-    return structs.replace(settings, plug_ins=tuple(plug_ins), requested=frozenset(requested))
+    return dataclasses.replace(settings, plug_ins=tuple(plug_ins), requested=frozenset(requested))
 
 
 def read_environment(environment: Mapping[str, str], table: OptionTable) -> Layer:
@@ -203,7 +203,7 @@ def _validate(owner: type, merged: Mapping[str, object], table: OptionTable, pla
         return owner()
     if owner is Settings:
         values: dict[str, Any] = {option.name: _validate_value(option, merged[option.name], places) for option in given}
-        return structs.replace(Settings(), **values)
+        return dataclasses.replace(Settings(), **values)
     try:
         return TypeAdapter(owner).validate_python({option.name: merged[option.name] for option in given})
     except ValidationError as error:

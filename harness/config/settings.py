@@ -1,12 +1,12 @@
 """The settings of a run: declared once, and made once from defaults, saved defaults, environment, files and flags."""
 
 import math
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import platformdirs
 from annotated_types import Interval
-from msgspec import Struct, field
 
 from harness.config import parsing
 from harness.config.options import Option
@@ -50,7 +50,8 @@ def default_config_dir() -> Path:
     return Path(platformdirs.user_config_dir(APP))
 
 
-class Settings(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Settings:
     """Settings of a run. Fields are called like FAI-PEP's flags where it has them.
 
     Every field but the last two declares an option of the command line, the saved defaults, the environment and files.

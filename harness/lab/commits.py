@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from functools import partial
-
-from msgspec.structs import replace
 
 from harness import plugins
 from harness.config.settings import Settings
@@ -117,5 +116,5 @@ def open_lab_comparers(
 def _on(device: str, settings: Settings) -> Settings:
     """Return the settings for a single class, or device."""
     if device.startswith(CLASS):
-        return replace(settings, device_class=(device.removeprefix(CLASS),), devices=())
-    return replace(settings, device_class=(), devices=(device,))
+        return dataclasses.replace(settings, device_class=(device.removeprefix(CLASS),), devices=())
+    return dataclasses.replace(settings, device_class=(), devices=(device,))

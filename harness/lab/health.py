@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import math
 import statistics
@@ -12,7 +13,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from msgspec.structs import replace
 from pydantic import JsonValue, ValidationError
 
 from harness.config.settings import Settings
@@ -240,7 +240,7 @@ def health_file(cache_dir: Path, device: Device) -> Path:
 def reference_job(settings: Settings) -> Job:
     """Return the job of a check: the reference against itself, by few pairs."""
     document = Document.of_value(Path("reference.json"), _REFERENCE)
-    (benchmark,) = load_benchmarks(replace(settings, benchmark_file=()), [document])
+    (benchmark,) = load_benchmarks(dataclasses.replace(settings, benchmark_file=()), [document])
     pairs = PairsRequest(
         control=None,
         treatment=None,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-
-from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.core.device import Device
@@ -40,4 +39,4 @@ class LabPlatform:
 
 def settings_to_repeat(settings: Settings) -> Settings:
     """Return the settings for a command that measures once more: the identity of its device says where."""
-    return replace(settings, device_class=(), devices=())
+    return dataclasses.replace(settings, device_class=(), devices=())

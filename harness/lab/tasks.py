@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import socket
 import threading
 import time
@@ -11,8 +12,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
-
-from msgspec.structs import replace
 
 from harness import plugins
 from harness.config.settings import Settings
@@ -256,7 +255,7 @@ def _settings(job: Job, served: ServedDevice, scratch: Path) -> Settings:
     """Return the settings of this host, with what the client may choose."""
     chosen: dict[str, Any] = {name: getattr(job.settings, name) for name in ChosenSettings.model_fields}
     host = served.host_settings
-    return replace(
+    return dataclasses.replace(
         Settings(),
         plug_ins=host.plug_ins,
         cpus=host.cpus,

@@ -20,7 +20,7 @@ try:
 except SystemExit as ended:
     print(json.dumps([ended.code, sorted(sys.modules)]), file=sys.stderr)
 """
-COMMAND_LINE: Final = {"attr", "attrs", "cyclopts", "docstring_parser", "rich"}
+COMMAND_LINE: Final = {"attr", "attrs", "cyclopts", "docstring_parser", "msgspec", "rich"}
 VALUES: Final = {
     "annotated_types",
     "platformdirs",

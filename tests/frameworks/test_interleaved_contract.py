@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 import pytest
+from msgspec.structs import replace
 
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
@@ -109,7 +110,9 @@ def test_a_runner_that_breaks_the_contract_is_detected(runner: Mapping[str, str]
 
 
 def test_a_runner_that_cannot_be_interleaved_here_is_not_checked(tmp_path: Path) -> None:
-    contract.running.runner_can_be_interleaved(replace(case_of(tmp_path, {"ready": "exit 0"}), interleavable=False))
+    contract.running.runner_can_be_interleaved(
+        dataclasses.replace(case_of(tmp_path, {"ready": "exit 0"}), interleavable=False)
+    )
 
 
 class Elsewhere(Interleaving):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.core.errors import UsageError
@@ -16,7 +16,7 @@ from tests.cli.project import Project, generic, observe, one_test
 
 def load(*words: Path | str) -> AllowList:
     return load_allow_list(
-        [str(word) for word in words], lambda word: replace(Settings(), benchmark_file=(Path(word),))
+        [str(word) for word in words], lambda word: dataclasses.replace(Settings(), benchmark_file=(Path(word),))
     )
 
 

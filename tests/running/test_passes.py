@@ -73,7 +73,7 @@ class MeteredSession:
         self.energy: list[bool] = []
 
     def run(self, command: Command) -> Completed:
-        from dataclasses import replace  # noqa: PLC0415
+        from msgspec.structs import replace  # noqa: PLC0415
 
         self.energy.append(command.energy)
         completed = self._session.run(command)

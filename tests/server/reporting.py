@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from pathlib import Path
-
-from msgspec import structs
 
 from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
@@ -16,7 +15,7 @@ from reporters.remote import create
 
 def main(url: str, cache: str, name: str, count: int, batch: int) -> None:
     """Report results of several runs, whatever the server does meanwhile; what it does not take stays in the spool."""
-    settings = structs.replace(Settings(), remote_reporter=url, cache_dir=Path(cache))
+    settings = dataclasses.replace(Settings(), remote_reporter=url, cache_dir=Path(cache))
     for first in range(0, count, batch):
         reporter = create(settings)
         assert reporter is not None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from harness import plugins
 from harness.config.remote_target import RemoteTarget
@@ -69,6 +69,6 @@ def test_only_servers_of_the_harness_take_alarms(url: str, alarms: str | None) -
 
 def test_each_is_asked_for_by_its_flag(tmp_path: Path) -> None:
     settings = Settings(local_reporter=tmp_path)
-    both = replace(settings, database=str(tmp_path / "r.db"), remote_reporter="http://lab:8080")
+    both = dataclasses.replace(settings, database=str(tmp_path / "r.db"), remote_reporter="http://lab:8080")
     assert [reporter.name for reporter in plugins.alarm_reporters(settings)] == ["report"]
     assert {reporter.name for reporter in plugins.alarm_reporters(both)} == {"database", "remote", "report"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from harness.core.commit import Commit
 from harness.core.errors import (
@@ -361,7 +362,7 @@ def test_a_commit_file_that_cannot_be_written_stops_nothing(
     said: list[str] = []
     (tmp_path / "folder").write_text("")
     plan = orders(line, base="c0", since="c0")
-    object.__setattr__(plan, "commit_file", tmp_path / "folder" / "commit")
+    plan = replace(plan, commit_file=tmp_path / "folder" / "commit")
     with pytest.raises(EnvironmentProblem, match="cannot read the commit file"):
         watch(plan, WatchTasks(laboratory.compare), state, timing=clock.timing, say=said.append)
     plan = orders(line, base="c0", since="c0", commit_file=tmp_path / "later" / "commit")

@@ -41,6 +41,7 @@ class ExampleGap(NamedTuple):
 
     Attributes:
         signal: Sum of squares of the reference.
+        other: Sum of squares of the other side.
         noise: Sum of squares of the difference.
         surplus: Sum of squares of the other side minus that of the reference, without cancellation.
         absolute: Sum of absolute differences.
@@ -50,6 +51,7 @@ class ExampleGap(NamedTuple):
     """
 
     signal: float
+    other: float
     noise: float
     surplus: float
     absolute: float
@@ -71,6 +73,7 @@ def _sum_up(reference: Floats, other: Floats) -> ExampleGap:
     scale = float(np.abs(reference).max(initial=0.0))
     return ExampleGap(
         signal=float(np.square(reference).sum()),
+        other=float(np.square(other).sum()),
         noise=float(np.square(errors).sum()),
         surplus=float((errors * (other + reference)).sum()),
         absolute=float(magnitudes.sum()),
@@ -87,6 +90,7 @@ def join_gaps(gaps: Sequence[ExampleGap]) -> ExampleGap:
     """
     return ExampleGap(
         signal=sum(gap.signal for gap in gaps),
+        other=sum(gap.other for gap in gaps),
         noise=sum(gap.noise for gap in gaps),
         surplus=sum(gap.surplus for gap in gaps),
         absolute=sum(gap.absolute for gap in gaps),
@@ -128,17 +132,16 @@ def cosine_shortfall(gap: ExampleGap) -> float:
     With |a - b|**2 = (|a| - |b|)**2 + 2 |a| |b| (1 - cos). Two outputs that are zero point the same way; a single one
     has no direction: its cosine counts as 0.
     """
-    other = max(gap.signal + gap.surplus, 0.0)
-    if not gap.signal or not other:
+    if not gap.signal or not gap.other:
         return 1.0 if gap.noise else 0.0
-    norms = math.sqrt(gap.signal), math.sqrt(other)
+    norms = math.sqrt(gap.signal), math.sqrt(gap.other)
     radial = gap.surplus / sum(norms)
     return min(max((gap.noise - radial * radial) / (2 * norms[0] * norms[1]), 0.0), 2.0)
 
 
 def _compute(table: Floats) -> Iterator[Statistic]:
     """Yield the statistics in the order of `_KINDS`, from one row of sums for each example."""
-    signal, noise, _, absolute, elements, largest, relative = table.T
+    signal, _, noise, _, absolute, elements, largest, relative = table.T
     ratio, ratio_ends = _ratio(float(noise.sum()), float(signal.sum())), ratio_interval(noise, signal)
     ranked = sorted(_decibels(_ratio(*sums)) for sums in zip(noise.tolist(), signal.tolist(), strict=True))
     shortfalls = np.array([cosine_shortfall(ExampleGap(*row)) for row in table.tolist()])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 from pydantic import ValidationError
 from rich.console import Console
 
@@ -133,7 +133,7 @@ def _label(commit: Commit, asked: str) -> str:
 
 
 def _only(settings: Settings, benchmark: str | None) -> Settings:
-    return settings if benchmark is None else replace(settings, only=(benchmark,))
+    return settings if benchmark is None else dataclasses.replace(settings, only=(benchmark,))
 
 
 def _commits_between(source: Source, good: Commit, bad: Commit) -> Sequence[Commit]:

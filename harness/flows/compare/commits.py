@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
-
-from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.core.commit import Commit, Source
@@ -113,9 +112,9 @@ def open_comparers(
     benchmarks = load_benchmarks(settings)
     return [
         CommitComparer(
-            load_workload(replace(settings, platform=name), benchmarks, platforms),
+            load_workload(dataclasses.replace(settings, platform=name), benchmarks, platforms),
             request,
-            replace(settings, platform=name),
+            dataclasses.replace(settings, platform=name),
             display,
             check,
         )
@@ -245,10 +244,10 @@ class CommitComparer:
 
     def report_as(self, run_type: str, *, quiet: bool) -> Settings:
         """Return the settings to measure with, by which only the store gets the parts of a whole."""
-        settings = replace(self.settings, run_type=run_type)
+        settings = dataclasses.replace(self.settings, run_type=run_type)
         if not quiet:
             return settings
-        return replace(
+        return dataclasses.replace(
             settings, screen_reporter=False, simple_screen_reporter=False, remote_reporter=None, reporters={}
         )
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
-
-from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.core.build import Build
@@ -52,7 +51,7 @@ def measure_layouts(
     parameters = task.parameters.model_copy(
         update={"precision": task.parameters.precision or _PRECISION, "gate": False}
     )
-    quiet = replace(
+    quiet = dataclasses.replace(
         settings,
         screen_reporter=False,
         simple_screen_reporter=False,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.core.comparison import Parameters
@@ -58,7 +58,7 @@ def reproduce_comparison(
         return None
     metrics = [] if sides.metrics == (LATENCY,) else [word for name in sides.metrics for word in ("--metric", name)]
     unequal = ["--unequal-options", *sides.unequal_options] if sides.unequal_options else []
-    settings = replace(settings, program={}) if "--info" in words else settings
+    settings = dataclasses.replace(settings, program={}) if "--info" in words else settings
     command = ("harness", "compare", *shared_words(settings, platform), *words, *recipe_words(sides.recipes))
     parameters = parameter_words(sides.parameters, generates=result.benchmark.generation is not None)
     return make_reproduction((*command, *metrics, *unequal, *parameters), result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 import harness
 from harness.analysis.compare.sensitivity import check_benchmark
@@ -92,7 +92,9 @@ def check_devices(
     plan = workload.plan(display)
     watch = NeighbourWatch() if is_local(plan.platform) else None
     collected = CollectingReporter()
-    quiet = replace(settings, screen_reporter=False, simple_screen_reporter=False, remote_reporter=None, reporters={})
+    quiet = dataclasses.replace(
+        settings, screen_reporter=False, simple_screen_reporter=False, remote_reporter=None, reporters={}
+    )
     task = ComparisonTask(installed_runner, installed_runner, _unending(plan, request), self_check=True)
     outcome = run_comparison(plan, task, quiet, display, [collected])
     neighbours = None if watch is None else watch.read()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from msgspec import structs
 from rich.console import Console
 from rich.text import Text
 
@@ -65,7 +65,7 @@ def validate_each(settings: Settings, console: Console) -> None:
     problems: list[Problem] = []
     number = 0
     for file in settings.benchmark_file:
-        alone = structs.replace(settings, benchmark_file=(file,))
+        alone = dataclasses.replace(settings, benchmark_file=(file,))
         try:
             benchmarks = load_benchmarks(alone)
         except SpecificationError as error:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
@@ -118,7 +118,7 @@ def show_summary(summary: FolderSummary, folder: Path, console: Console) -> None
 
 def check_file(file: Path, settings: Settings) -> CheckedFile:
     """Check one specification on its own."""
-    settings = replace(settings, benchmark_file=(file,))
+    settings = dataclasses.replace(settings, benchmark_file=(file,))
     try:
         benchmarks = load_benchmarks(settings)
     except SpecificationError as error:

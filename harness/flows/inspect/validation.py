@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec.structs import replace
+import msgspec
 
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
@@ -29,7 +29,7 @@ def describe_files(paths: Sequence[Path], settings: Settings) -> ValidationDocum
     """
     if any(path.is_dir() for path in paths):
         return _describe_folders(paths, settings)
-    settings = replace(settings, benchmark_file=tuple(paths))
+    settings = dataclasses.replace(settings, benchmark_file=tuple(paths))
     try:
         return _describe_benchmarks(load_benchmarks(settings), settings)
     except SpecificationError as error:
@@ -42,13 +42,13 @@ def _describe_folders(paths: Sequence[Path], settings: Settings) -> ValidationDo
         remark
         for file in checked
         if file.benchmarks
-        for remark in find_remarks(file.benchmarks, replace(settings, benchmark_file=(file.file,)))
+        for remark in find_remarks(file.benchmarks, dataclasses.replace(settings, benchmark_file=(file.file,)))
     )
     return ValidationDocument(
         benchmarks=tuple(_listed(benchmark) for file in checked for benchmark in file.benchmarks),
         problems=tuple(_list_problem(problem) for file in checked for problem in file.problems),
         remarks=tuple(map(_list_problem, remarks)),
-        summary=ListedSummary.model_validate(dataclasses.asdict(summarise(checked))),
+        summary=ListedSummary.model_validate(msgspec.to_builtins(summarise(checked))),
     )
 
 

@@ -6,13 +6,12 @@ forgotten can be found out afterwards.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Final
-
-from msgspec.structs import replace
 
 from harness import plugins
 from harness.config.options import DeclaredOption
@@ -66,7 +65,7 @@ def reproduce_run(
         runner = []
     elif side is installed_runner:
         given = Programs(settings.program, settings.commit, settings.commit_time)
-        settings, runner = replace(settings, program={}), info_words(settings, given)
+        settings, runner = dataclasses.replace(settings, program={}), info_words(settings, given)
     else:
         return None
     return make_reproduction((*command, *shared_words(settings, platform), *runner), result)

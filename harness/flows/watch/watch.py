@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from collections.abc import Collection, Iterator, Sequence
@@ -109,7 +110,7 @@ def watch(
             raise StopRequested(f"{watching.status_file} contains 0: stopped after the launch that was running")
 
     # one line for each comparison is enough; whoever wants tables asks for them
-    settings = replace(settings, screen_reporter=False)
+    settings = dataclasses.replace(settings, screen_reporter=False)
     prepare_reporters(settings)  # what fails later is tried again and again
     platforms = watching.platforms or (settings.platform,)
     comparers = open_comparers(request, settings, platforms, display, check=check_stop_file)

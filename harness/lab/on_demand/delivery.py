@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from typing import Final
-
-from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, HarnessError
@@ -83,7 +82,7 @@ class Delivery:
     def open_reporter(self) -> RemoteReporter:
         """Return the reporter that posts results to the server, whose spool keeps what it does not take now."""
         target = f"{self._queue.results_address}|{CATEGORY}"
-        reporter = create_remote_reporter(replace(self._settings, remote_reporter=target))
+        reporter = create_remote_reporter(dataclasses.replace(self._settings, remote_reporter=target))
         if reporter is None:
             raise EnvironmentProblem(f"results cannot be reported to {target}", hint="look at --requests-from")
         reporter.prepare()

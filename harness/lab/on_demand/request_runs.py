@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Final
-
-from msgspec.structs import replace
 
 from harness.builders.cache import BuildCache
 from harness.config.settings import Settings
@@ -75,7 +74,7 @@ class RequestRun:
             hint = f" ({problem.hint})" if problem.hint else ""
             self._lease.queue.finish(request.id, self._lease.claim, (), f"{problem.message}{hint}", failed=True)
             return
-        settings = replace(
+        settings = dataclasses.replace(
             settings,
             lab=self._settings.lab,
             lab_certificates=self._settings.lab_certificates,

@@ -6,9 +6,10 @@ import math
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from types import TracebackType
 from typing import Final
+
+from msgspec.structs import replace
 
 from harness.core.command import Command, Completed
 from harness.core.metric import Observation, convert

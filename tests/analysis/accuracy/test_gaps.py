@@ -75,6 +75,12 @@ def test_cosines_are_those_of_scipy(pair: tuple[Array, Array]) -> None:
         assert found["cosine_similarity_worst"] == pytest.approx(np.min(cosines), abs=1e-9)
 
 
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_the_cosine_of_outputs_of_different_sizes(scale: float) -> None:
+    reference = np.array([[3.0, 1.0, -2.0]])
+    assert values(reference, reference * scale)["cosine_similarity"] == pytest.approx(1, abs=1e-6)
+
+
 @untimed
 @given(pairs, st.randoms(use_true_random=False), st.integers(1, 5))
 def test_order_and_chunks_do_not_matter(pair: tuple[Array, Array], chance: random.Random, cuts: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import os
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import structs
 from rich.console import Console
 
 from harness import plugins
@@ -256,7 +256,7 @@ def test_files_are_checked_on_their_own_where_that_is_asked_for(write: Write, tm
     settings = write({"framework": "generic"}, COMMAND)
     other = tmp_path / "other.json"
     other.write_text((tmp_path / "spec.json").read_text())
-    both = structs.replace(settings, benchmark_file=(*settings.benchmark_file, other))
+    both = dataclasses.replace(settings, benchmark_file=(*settings.benchmark_file, other))
     with pytest.raises(SpecificationError, match="two benchmarks are called"):
         load_benchmarks(both)
     stream = io.StringIO()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
-from msgspec import structs
 
 from harness.cli import app
 from harness.config import arguments
@@ -46,7 +46,7 @@ CHANGES: list[dict[str, object]] = [
 def test_changed_options_are_parsed_back(
     change: dict[str, object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    settings = structs.replace(Settings(), **change)
+    settings = dataclasses.replace(Settings(), **change)  # type: ignore[arg-type]
     words = option_words(settings, frozenset(change))
     parsed = _parse(words, monkeypatch, tmp_path)
     assert {name: getattr(parsed, name) for name in change} == change
@@ -56,7 +56,7 @@ def test_programs_and_folders_are_named_by_absolute_paths(monkeypatch: pytest.Mo
     program = tmp_path / "a=b" / "my program"
     program.parent.mkdir()
     program.touch()
-    settings = structs.replace(Settings(), program={"program": program, "lib": program}, root_model_dir=tmp_path)
+    settings = dataclasses.replace(Settings(), program={"program": program, "lib": program}, root_model_dir=tmp_path)
     parsed = _parse(option_words(settings, ()), monkeypatch, tmp_path)
     assert (parsed.program, parsed.root_model_dir) == (settings.program, tmp_path)
 
@@ -66,7 +66,7 @@ def test_options_of_plug_ins_are_named_where_the_platform_heeds_them(
 ) -> None:
     options = AndroidOptions(set_freq="max", adb_server="h:1")
     of_phones = PhoneOptions(override=("battery",))
-    settings = structs.replace(Settings(), plug_ins=(options, of_phones))
+    settings = dataclasses.replace(Settings(), plug_ins=(options, of_phones))
     heeded = {"set_freq", "override"}
     parsed = _parse(option_words(settings, heeded), monkeypatch, tmp_path)
     assert (parsed.of(AndroidOptions), parsed.of(PhoneOptions)) == (options, of_phones)
@@ -74,14 +74,14 @@ def test_options_of_plug_ins_are_named_where_the_platform_heeds_them(
 
 
 def test_defaults_and_what_does_not_measure_are_left_out() -> None:
-    settings = structs.replace(
+    settings = dataclasses.replace(
         Settings(), only=("x",), devices=("y",), spread=True, remote_reporter="https://token@host", debug=True
     )
     assert option_words(settings, ()) == ()
 
 
 def test_secrets_are_left_out() -> None:
-    settings = structs.replace(Settings(), env={"API_TOKEN": "s3cret", "A": "1"})
+    settings = dataclasses.replace(Settings(), env={"API_TOKEN": "s3cret", "A": "1"})
     assert option_words(settings, ()) == ("--env", "A=1")
 
 

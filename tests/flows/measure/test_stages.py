@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -263,7 +264,7 @@ def test_an_app_that_is_given_need_not_be_installed(settings: Settings, events: 
     platform = Checked(["A"], {})
     app = tmp_path / "app.apk"
     app.write_text("package")
-    given = replace(settings, program={"app": app})
+    given = dataclasses.replace(settings, program={"app": app})
     run(make_plan(platform, events, app="org.app"), given, RecordedProgress(), side(events))
     assert platform.asked == [("A", None)]
 

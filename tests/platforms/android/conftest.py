@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import subprocess
@@ -8,7 +9,6 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.testing.phones import start_phones, unavailable_reason
@@ -109,7 +109,7 @@ def settings_with(settings: Settings, changed: Mapping[str, object]) -> Settings
         options(**{field.name: left.pop(field.name) for field in fields(options) if field.name in changed})  # type: ignore[arg-type]
         for options in (AndroidOptions, PhoneOptions)
     )
-    return replace(settings, plug_ins=plug_ins, **left)
+    return dataclasses.replace(settings, plug_ins=plug_ins, **left)  # type: ignore[arg-type]
 
 
 @pytest.fixture
