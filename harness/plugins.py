@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib.metadata import EntryPoint
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -21,17 +22,19 @@ if TYPE_CHECKING:  # `harness --help` imports this module, and needs none of the
     from harness.core.protocols import ForeignFormat, Framework, Platform, Probe, Reporter
     from harness.data.provider import DataProvider
 
-_GROUPS = {
-    "platform": "edge_harness.platforms",
-    "framework": "edge_harness.frameworks",
-    "reporter": "edge_harness.reporters",
-    "source": "edge_harness.sources",
-    "data provider": "edge_harness.data",
-    "model definition": "edge_harness.definitions",
-    "alarm reporter": "edge_harness.alarm_reporters",
-    "alarm channel": "edge_harness.alarm_channels",
-    "format": "edge_harness.foreign_formats",
-    "probe": "edge_harness.probes",
+_ASKED_REPORTERS: Final = "edge_harness.reporters"
+_NAMED_REPORTERS: Final = "edge_harness.named_reporters"
+_GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "platform": ("edge_harness.platforms",),
+    "framework": ("edge_harness.frameworks",),
+    "reporter": (_ASKED_REPORTERS, _NAMED_REPORTERS),
+    "source": ("edge_harness.sources",),
+    "data provider": ("edge_harness.data",),
+    "model definition": ("edge_harness.definitions",),
+    "alarm reporter": ("edge_harness.alarm_reporters",),
+    "alarm channel": ("edge_harness.alarm_channels",),
+    "format": ("edge_harness.foreign_formats",),
+    "probe": ("edge_harness.probes",),
 }
 _OPTIONS = "edge_harness.options"
 KINDS: Final = tuple(_GROUPS)
@@ -43,7 +46,7 @@ _NONE: Final = f"none ({REINSTALL})"
 
 def installed_names(kind: str) -> tuple[str, ...]:
     """Return the names of the installed plug-ins of one of the `KINDS`."""
-    return tuple(sorted({entry.name for entry in find_entry_points(_GROUPS[kind])}))
+    return tuple(sorted({entry.name for entry in _entries(kind)}))
 
 
 def names_of_framework(framework: str, kind: str) -> tuple[str, ...]:
@@ -107,19 +110,22 @@ def platform(name: str, settings: Settings) -> Platform:
 def reporters(settings: Settings) -> tuple[Reporter, ...]:
     """Return every reporter that the settings ask for.
 
-    Each installed reporter is asked; a factory returns None when its reporter is not wanted.
+    Those that only `--reporter` asks for are not even imported where it does not name them. Each other one is asked:
+    its factory returns None when it is not wanted.
 
     Raises:
         UsageError: `--reporter` names one that is not installed.
         EnvironmentProblem: None is installed, or one is wanted and cannot be made.
     """
-    known = installed_names("reporter")
-    if not known:
+    asked = {entry.name for entry in find_entry_points(_ASKED_REPORTERS)}
+    if not asked:
         raise EnvironmentProblem("no reporter is installed, and results would be lost", hint=REINSTALL)
+    known = installed_names("reporter")
     for wanted in settings.reporters:
         if wanted not in known:
             raise _unknown("reporter", wanted)
-    made = (cast("Reporter | None", _create("reporter", name, settings)) for name in known)
+    asked |= set(settings.reporters)
+    made = (cast("Reporter | None", _create("reporter", name, settings)) for name in sorted(asked))
     return tuple(reporter for reporter in made if reporter is not None)
 
 
@@ -241,10 +247,14 @@ def _create(kind: str, name: str, settings: Settings) -> object:
 
 
 def _factory(kind: str, name: str) -> object:
-    entry = next((entry for entry in find_entry_points(_GROUPS[kind]) if entry.name == name), None)
+    entry = next((entry for entry in _entries(kind) if entry.name == name), None)
     if entry is None:
         raise _unknown(kind, name)
     return _load(kind, entry)
+
+
+def _entries(kind: str) -> Iterable[EntryPoint]:
+    return chain.from_iterable(map(find_entry_points, _GROUPS[kind]))
 
 
 def _load(kind: str, entry: EntryPoint) -> object:

@@ -20,7 +20,8 @@ from harness.store.canonical_json import to_json_line
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import failed_result, ok_result, report_of
 from reporters import remote
-from reporters.remote import RemoteReporter, endpoint
+from reporters.remote import endpoint
+from reporters.remote.reporter import Envelope, RemoteReporter
 from tests.reporters.test_remote_reporter import Reply, Request, Server, answer, cut
 from tests.server.process import ServerProcess, run_server
 
@@ -56,7 +57,7 @@ def _spool(tmp_path: Path, url: str, *uids: str) -> RemoteReporter:
     """Fill the spool as a run without a server does, and return the reporter of the next run."""
     reporter = _reporter(tmp_path, url)
     for number, uid in enumerate(uids):
-        entry = reporter._spool.add(uid, to_json_line(remote.Envelope(result=ok_result(uid=uid))).encode())
+        entry = reporter._spool.add(uid, to_json_line(Envelope(result=ok_result(uid=uid))).encode())
         os.utime(entry, (1e9 + number, 1e9 + number))
     return reporter
 

@@ -25,7 +25,8 @@ from harness.testing.progress import RecordedProgress
 from harness.testing.reporters import CHECKS, Check, ReporterCase
 from harness.testing.results import failed_result, ok_result, report_of
 from reporters import remote
-from reporters.remote import RemoteReporter, endpoint
+from reporters.remote import endpoint
+from reporters.remote.reporter import RemoteReporter
 from tests.processes import wait_until
 
 TOKEN = "hidden-token"
@@ -348,7 +349,7 @@ def test_a_server_that_does_not_answer_delays_no_result(tmp_path: Path, server: 
 def test_a_server_that_never_answers_delays_the_end_only(
     tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "_RUN_S", 0.6)
+    monkeypatch.setattr("reporters.remote.reporter._RUN_S", 0.6)
     monkeypatch.setattr(endpoint, "_LEAST_S", 0.6)
     server.reply = server.hang
     reporter = _reporter(_settings(tmp_path, server.place))

@@ -13,7 +13,8 @@ from harness.core.device_doubt import DeviceDoubt
 from harness.core.errors import ReporterFailed
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import ok_result
-from reporters.remote import RemoteReporter, create
+from reporters.remote import create
+from reporters.remote.reporter import RemoteReporter
 from tests.core.test_device_doubt import DOUBT
 from tests.server.process import ServerProcess
 

@@ -13,8 +13,8 @@ from harness.core.result import Report
 from harness.lab.on_demand.leases import Lease
 from harness.lab.on_demand.request_queue import QueueSilent, RequestQueue, StoredOutcome
 from harness.shell import pause
-from reporters.remote import RemoteReporter
 from reporters.remote import create as create_remote_reporter
+from reporters.remote.reporter import RemoteReporter
 
 CATEGORY: Final = "on demand"
 """Category of the results."""
