@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.display.console import CleanConsole
-from harness.presentation.tables import KEEP, Column, select_informative
+from harness.presentation.tables import KEEP, Column, TitledTable, select_informative
 from harness.presentation.text import Line, Span, Tone, make_printable
 
 STYLES: Final = {
@@ -167,3 +167,17 @@ def _table(columns: Sequence[Column]) -> Table:
 
 def _width(table: Table, console: Console) -> int:
     return Measurement.get(console, console.options.update(width=_ENDLESS), table).maximum
+
+
+def show_table(table: TitledTable, console: Console) -> None:
+    """Show a table under its heading, unless it has no rows."""
+    if table.has_rows:
+        console.print()
+        print_line(Line.of(Span(table.heading, Tone.STRONG)), console)
+        console.print(fit_table(table.columns, console))
+
+
+def show_muted(sentence: str, console: Console) -> None:
+    """Show an explanation, unless it is empty."""
+    if sentence:
+        print_line(Line.of(Span(sentence, Tone.MUTED)), console)

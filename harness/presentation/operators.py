@@ -1,27 +1,18 @@
-"""Operators of a benchmark: where its time goes, and which of them changed between control and treatment."""
+"""Operators of a benchmark: where its time goes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from harness.core.comparison import Comparison, OperatorComparison, Verdict
 from harness.core.metric import LATENCY, Metric, convert
 from harness.core.result import Result
-from harness.presentation.explanations import head_interval
-from harness.presentation.numbers import format_change, format_interval, format_quantity
+from harness.presentation.numbers import format_quantity
 from harness.presentation.operator_identities import describe_module, describe_source
-from harness.presentation.tables import Column
-from harness.presentation.text import Span, Tone, make_printable
-from harness.presentation.verdicts import VerdictCategory
-
-_CATEGORIES: Final = {
-    Verdict.REGRESSION: VerdictCategory.REGRESSION,
-    Verdict.IMPROVEMENT: VerdictCategory.IMPROVEMENT,
-}
+from harness.presentation.tables import Column, Row, tabulate
+from harness.presentation.text import Span, make_printable
 
 
 class ProfiledOperator(Struct, frozen=True):
@@ -51,30 +42,6 @@ class Profile(Struct, frozen=True):
     coverage: float | None
 
 
-class OperatorRow(Struct, frozen=True):
-    """Operator that became slower or faster, or that only one side has; texts are not escaped for any format.
-
-    Attributes:
-        category: Regression or improvement; None where only one side has the operator.
-        change: `slower`, `faster`, `new` or `gone`.
-        name: Name of the operator.
-        control: Median of its medians in the control's launches.
-        treatment: The control's figure changed by the difference; of a new operator the median of its medians.
-        difference: Relative change, signed, in percent.
-        interval: 95 % interval of the relative change.
-        contribution: Time that it adds, as a share of the time of all operators of the control: 0.02 is 2 %.
-    """
-
-    category: VerdictCategory | None
-    change: str
-    name: str
-    control: str
-    treatment: str
-    difference: str
-    interval: str
-    contribution: float
-
-
 def compute_profile(result: Result) -> Profile | None:
     """Return the profile of a result for which operators were asked; None where there are none."""
     if not (result.ok and result.benchmark.operators):
@@ -89,35 +56,12 @@ def compute_profile(result: Result) -> Profile | None:
     return Profile(profiled, _coverage(operators, result.metric(LATENCY)))
 
 
-def find_changed_operators(comparison: Comparison) -> list[OperatorRow]:
-    """Return a row for each operator that changed; the largest contribution first."""
-    return [_operator_row(operator, contribution) for operator, contribution in comparison.contributions()]
-
-
 def build_profile_table(results: Sequence[Result], at_most: int | None = None) -> list[Column]:
     """Build the table of each result's operators; a benchmark is named in its first row only."""
     rows = [row for result in results for row in _profile_rows(result, at_most)]
-    columns = _columns(("benchmark", "operator", "median", "share", "module", "line"), rows, first_right=2)
+    columns = tabulate(("benchmark", "operator", "median", "share", "module", "line"), rows, first_right=2)
     module, line = (replace(column, right=False, weight=40) for column in columns[-2:])
     return [*columns[:-2], module, replace(line, weight=30)]
-
-
-def build_changes_table(results: Sequence[Result], at_most: int | None = None) -> list[Column]:
-    """Build the table of each comparison's changed operators; a benchmark is named in its first row only."""
-    rows: list[_Row] = []
-    for result in results:
-        changes = find_changed_operators(result.comparison) if result.ok and result.comparison else []
-        title = _title(result)
-        for change in changes[:at_most]:
-            rows.append(_change_row(title, change))
-            title = ""
-        if rest := changes[len(changes[:at_most]) :]:
-            total = format_change(sum(change.contribution for change in rest))
-            texts = ("", f"and {len(rest)} more in its result.json", "", "", "", "", total)
-            rows.append((Span(""), *map(Span, texts)))
-    interval = head_interval(results)
-    names = ("benchmark", "change", "operator", "control", "treatment", "difference", interval, "contribution")
-    return _columns(names, rows, first_right=3)
 
 
 def describe_coverage(results: Sequence[Result]) -> Iterator[str]:
@@ -127,9 +71,6 @@ def describe_coverage(results: Sequence[Result]) -> Iterator[str]:
         if profile is not None and profile.coverage is not None:
             share = format_share(profile.coverage)
             yield f"{_title(result)}: {len(profile.operators)} operators take {share} of the latency, by their means"
-
-
-_Row = tuple[Span, ...]
 
 
 def _coverage(operators: Sequence[Metric], latency: Metric | None) -> float | None:
@@ -144,28 +85,7 @@ def _mean_us(metric: Metric) -> float | None:
     return None if mean is None else convert(mean, metric.unit, "us")
 
 
-def _operator_row(operator: OperatorComparison, contribution: float) -> OperatorRow:
-    treatment = operator.typical_treatment
-    if operator.is_shared and operator.difference is not None:
-        treatment = operator.typical_control + operator.added
-    category = _CATEGORIES.get(operator.verdict) if operator.is_shared else None
-    if category is None:
-        change = "gone" if operator.control else "new"
-    else:
-        change = "slower" if category is VerdictCategory.REGRESSION else "faster"
-    return OperatorRow(
-        category=category,
-        change=change,
-        name=operator.name,
-        control=format_quantity(operator.typical_control, operator.unit) if operator.control else "",
-        treatment=format_quantity(treatment, operator.unit) if operator.treatment else "",
-        difference=format_change(operator.difference),
-        interval=format_interval(operator.low, operator.high),
-        contribution=contribution,
-    )
-
-
-def _profile_rows(result: Result, at_most: int | None) -> Iterator[_Row]:
+def _profile_rows(result: Result, at_most: int | None) -> Iterator[Row]:
     profile = compute_profile(result)
     if profile is None:
         return
@@ -183,18 +103,6 @@ def _profile_rows(result: Result, at_most: int | None) -> Iterator[_Row]:
         total_us, share = sum(operator.median_us for operator in rest), sum(operator.share for operator in rest)
         texts = ("", f"and {len(rest)} more", format_quantity(total_us, "us"), format_share(share), "", "")
         yield tuple(map(Span, texts))
-
-
-def _change_row(title: str, change: OperatorRow) -> _Row:
-    figures = (change.control, change.treatment, change.difference, change.interval, format_change(change.contribution))
-    tone = change.category.tone if change.category else Tone.NORMAL
-    return (Span(title), Span(change.change, tone), Span(make_printable(change.name)), *map(Span, figures))
-
-
-def _columns(names: Sequence[str], rows: Sequence[_Row], first_right: int) -> list[Column]:
-    return [
-        Column(name, [row[number] for row in rows], right=number >= first_right) for number, name in enumerate(names)
-    ]
 
 
 def _title(result: Result) -> str:

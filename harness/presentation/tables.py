@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
 from harness.presentation.text import Span, make_printable
+
+Row: TypeAlias = tuple[Span, ...]
 
 KEEP: Final = 100
 """Weight of a column that is shown however narrow the screen is."""
@@ -37,6 +39,18 @@ class Column(Struct, frozen=True):
         return len(texts) > 1 if self.distinguishing else texts != {""} and bool(texts)
 
 
+class TitledTable(Struct, frozen=True):
+    """Table under a heading, which is left out when it has no rows."""
+
+    heading: str
+    columns: Sequence[Column]
+
+    @property
+    def has_rows(self) -> bool:
+        """True if there is anything to show."""
+        return bool(self.columns[0].cells)
+
+
 def make_cells(texts: Iterable[str]) -> list[Span]:
     """Make a cell of each text, whatever characters it holds."""
     return [Span(make_printable(text)) for text in texts]
@@ -45,3 +59,10 @@ def make_cells(texts: Iterable[str]) -> list[Span]:
 def select_informative(columns: Iterable[Column]) -> list[Column]:
     """Return the columns from which a reader learns anything."""
     return [column for column in columns if column.is_informative]
+
+
+def tabulate(names: Sequence[str], rows: Sequence[Row], first_right: int) -> list[Column]:
+    """Make columns of rows; from one of them on they are aligned to the right."""
+    return [
+        Column(name, [row[number] for row in rows], right=number >= first_right) for number, name in enumerate(names)
+    ]

@@ -11,10 +11,10 @@ from harness.core.measurement import Job, Measurement
 from harness.core.note import Note
 from harness.core.protocols import Clock, Framework, Progress, Session, Task
 from harness.core.result import Outcome
+from harness.running.failures import TooManyFailures
 from harness.running.launch import with_remaining_time
 from harness.running.launcher import Launcher
 from harness.running.metered import TOO_SHORT, lengthen
-from harness.running.pairs import TooManyFailures
 from harness.running.passes import PassFailed, run_passes, timed_benchmark
 from harness.running.precision import find_sampled_metric, is_precise
 from harness.running.probing import run_probes

@@ -24,6 +24,7 @@ from harness.core.result import DISCARDED_FOR_HEAT, Launch, Outcome
 from harness.running.comparability import DiscardedPairs, layout_notes, unequal_samples, unused_samples
 from harness.running.compared_metric import ComparedMetric
 from harness.running.derived_metrics import operator_medians, sum_by_kind
+from harness.running.failures import TooManyFailures
 from harness.running.huge_pages import note_huge_pages
 from harness.running.interleaving import Interleaving
 from harness.running.launcher import Launcher, ObservedLaunch
@@ -64,15 +65,6 @@ class MeasuredPair(Struct, frozen=True):
     pair: Pair | None = None
     operators: OperatorMedians | None = None
     further: Mapping[str, Pair] = field(default_factory=dict)
-
-
-class TooManyFailures(BenchmarkFailed):
-    """Launches of one side fail too often: there is nothing to compare."""
-
-    def __init__(self, side: str, launch: Launch, unusable: str, *, failed: int, launches: int) -> None:
-        reason = launch.reason or unusable
-        super().__init__(f"the {side} failed in {failed} of {launches} launches: {reason}")
-        self.outcome = Outcome.FAILED if launch.outcome is Outcome.OK else launch.outcome
 
 
 def control_goes_first(seed: int, key: str, index: int) -> bool:

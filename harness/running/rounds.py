@@ -13,9 +13,9 @@ from harness.core.benchmark import Benchmark
 from harness.core.errors import BenchmarkFailed, DeviceLost
 from harness.core.result import DISCARDED_FOR_HEAT, Outcome
 from harness.running.compared_metric import ComparedMetric
+from harness.running.failures import TooManyFailures
 from harness.running.launcher import Launcher, ObservedLaunch
 from harness.running.padding import padding_length
-from harness.running.pairs import TooManyFailures
 from harness.running.retry import RetryPolicy, launch_with_retry
 from harness.running.tuning import shorten_first_launch, tune
 from harness.shell import pause

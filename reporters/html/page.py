@@ -16,25 +16,23 @@ from harness.core.metric import main_metric
 from harness.core.note import Note
 from harness.core.result import Result
 from harness.presentation.commands import collect_rerun_commands, explain_missing_command, format_reevaluate_command
+from harness.presentation.comparison_section import (
+    ComparisonDetails,
+    ComparisonSection,
+    describe_comparisons,
+    describe_details,
+)
 from harness.presentation.comparison_table import LAUNCH_HEADINGS
 from harness.presentation.estimates import Estimate, estimate, group_estimates
+from harness.presentation.evaluation_section import EvaluationSection, describe_evaluated
 from harness.presentation.evaluation_table import format_evaluation_legend
 from harness.presentation.explanations import EVIDENCE_HEADINGS, select_measured_comparisons
+from harness.presentation.measurement_section import MeasurementSection, describe_measurements
 from harness.presentation.measurement_table import describe_origin, format_legend
 from harness.presentation.numbers import format_change, format_median, mark_throttled
 from harness.presentation.pareto import find_compromises
 from harness.presentation.remarks import choose_mark
-from harness.presentation.sections import (
-    ComparisonDetails,
-    ComparisonSection,
-    EvaluationSection,
-    MeasurementSection,
-    TitledTable,
-    describe_comparisons,
-    describe_details,
-    describe_evaluated,
-    describe_measurements,
-)
+from harness.presentation.tables import TitledTable
 from harness.presentation.verdicts import categorise, format_headline, separate_comparisons
 from reporters.document.picture import Picture
 from reporters.document.rendering import load_environment, render_page

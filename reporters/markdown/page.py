@@ -7,23 +7,20 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from harness.presentation.commands import collect_rerun_commands, format_reevaluate_command
+from harness.presentation.comparison_section import (
+    ComparisonDetails,
+    ComparisonSection,
+    describe_comparisons,
+    describe_details,
+)
 from harness.presentation.comparison_table import LAUNCH_HEADINGS
+from harness.presentation.evaluation_section import EvaluationSection, describe_evaluated
 from harness.presentation.evaluation_table import format_evaluation_legend
 from harness.presentation.explanations import EVIDENCE_HEADINGS
 from harness.presentation.markdown import escape, fence, format_table
+from harness.presentation.measurement_section import MeasurementSection, describe_measurements
 from harness.presentation.measurement_table import format_legend
-from harness.presentation.sections import (
-    ComparisonDetails,
-    ComparisonSection,
-    EvaluationSection,
-    MeasurementSection,
-    TitledTable,
-    describe_comparisons,
-    describe_details,
-    describe_evaluated,
-    describe_measurements,
-)
-from harness.presentation.tables import Column, select_informative
+from harness.presentation.tables import Column, TitledTable, select_informative
 from harness.presentation.text import make_printable
 from harness.presentation.verdicts import VerdictCategory, categorise, format_headline, separate_comparisons
 from reporters.markdown.fitting import LIMIT, SEPARATOR, Droppable, Fixed, Lines, Ranked, fit

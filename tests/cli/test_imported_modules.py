@@ -112,5 +112,17 @@ def test_a_run_imports_nothing_that_compares(project: Project, spec: Path) -> No
     modules = imported(project, "run", "-b", spec)
     assert third_party(modules) <= COMMAND_LINE | VALUES | {"psutil"}
     assert not of(modules, "harness.analysis.compare", "harness.analysis.bisect", "harness.analysis.trend")
-    assert not of(modules, "harness.flows.compare", "harness.flows.inspect", "harness.watch")
+    assert not of(modules, "harness.flows.compare", "harness.flows.inspect", "harness.watch", "harness.running.pairs")
+    assert not of(modules, "harness.presentation.comparison_table", "harness.presentation.evaluation_table")
     assert not of(modules, "harness.formats.mlperf_client", "harness.core.foreign")
+
+
+def test_a_run_imports_no_reporter_that_it_does_not_name(project: Project, spec: Path) -> None:
+    """Those that are asked whether they are wanted are small; the one that is named is there."""
+    modules = of(imported(project, "run", "-b", spec, "--reporter", "openmetrics=run.prom"), "reporters.")
+    assert set(modules) == {
+        *("reporters.database", "reporters.local", "reporters.remote", "reporters.screen"),
+        *("reporters.simple_local", "reporters.simple_screen"),
+        *("reporters.openmetrics", "reporters.exports", "reporters.exports.figures", "reporters.exports.reporter"),
+        "reporters.output_file",
+    }

@@ -4,8 +4,8 @@ import pytest
 
 from harness.core.device import Device
 from harness.core.result import Result
+from harness.presentation.comparison_section import describe_comparisons
 from harness.presentation.fleets import describe_fleet, find_fleets, visible_change
-from harness.presentation.sections import describe_comparisons
 from reporters.document.picture import Dot, Label
 from reporters.html.pictures.fleets import draw_fleet
 from tests.presentation.comparison_samples import compared, failed, made_pairs

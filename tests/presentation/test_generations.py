@@ -6,8 +6,8 @@ from harness.analysis.summary import collect
 from harness.core.metric import Observation
 from harness.core.result import Result
 from harness.presentation.generations import build_definitions, build_generations
+from harness.presentation.measurement_section import describe_measurements
 from harness.presentation.measurement_table import build_further_metrics
-from harness.presentation.sections import describe_measurements
 from harness.presentation.tables import Column
 from harness.testing.results import ok_result
 

@@ -9,8 +9,9 @@ import pytest
 
 from harness.core.comparison import OperatorComparison
 from harness.core.result import Result
+from harness.presentation.changed_operators import find_changed_operators
 from harness.presentation.commands import format_rerun_command
-from harness.presentation.operators import compute_profile, find_changed_operators
+from harness.presentation.operators import compute_profile
 from harness.testing.results import LATENCIES_MS, ok_result, timing
 from reporters.html.page import render as html_page
 from reporters.markdown.page import render as markdown_page

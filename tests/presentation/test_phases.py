@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from harness.core.metric import Metric
 from harness.core.result import Result
+from harness.presentation.measurement_section import describe_measurements
 from harness.presentation.phases import build_phases
-from harness.presentation.sections import describe_measurements
 from harness.testing.results import ok_result
 
 

@@ -22,10 +22,11 @@ from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Session
 from harness.core.result import Outcome
+from harness.running.failures import TooManyFailures
 from harness.running.interleaving import SequentialLaunches
 from harness.running.launch import record_launch
 from harness.running.launcher import Launcher
-from harness.running.pairs import PairedLaunches, TooManyFailures
+from harness.running.pairs import PairedLaunches
 from tests.running.players import Players, benchmark, player
 
 

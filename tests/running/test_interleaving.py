@@ -16,9 +16,10 @@ from harness.core.generation import GenerationRequest
 from harness.core.measurement import Job
 from harness.core.protocols import Framework, Session
 from harness.core.result import Outcome
+from harness.running.failures import TooManyFailures
 from harness.running.interleaving import InterleavedProcesses, Interleaving, SequentialLaunches, choose_interleave
 from harness.running.launcher import Launcher
-from harness.running.pairs import PairedLaunches, TooManyFailures, control_goes_first
+from harness.running.pairs import PairedLaunches, control_goes_first
 from platforms.host.identity import allowed_cpus
 from platforms.host.session import HostSession
 from tests.running.players import DuetPlayers, InterleavablePlayers, Players, benchmark, player, read_journal
