@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -10,6 +9,7 @@ from frameworks.command_line import iterations_of
 from harness.core.benchmark import Benchmark
 from harness.core.metric import Observation, convert
 from harness.core.note import Note
+from harness.core.order_statistics import median
 
 DISTURBED: Final = 1.1
 """Ratio of median wall time to median CPU time above which another program used the CPU of the one thread; an
@@ -87,8 +87,8 @@ def _note_disturbance(observations: Sequence[Observation], benchmark: Benchmark)
     cpu_time = find_observation(observations, "NET cpu_time")
     if threads != 1 or not (latency and latency.samples and cpu_time and cpu_time.samples):
         return
-    wall_ns = convert(statistics.median(latency.samples), latency.unit, "ns")
-    cpu_ns = convert(statistics.median(cpu_time.samples), cpu_time.unit, "ns")
+    wall_ns = convert(median(latency.samples), latency.unit, "ns")
+    cpu_ns = convert(median(cpu_time.samples), cpu_time.unit, "ns")
     if wall_ns is None or cpu_ns is None or wall_ns <= DISTURBED * cpu_ns:
         return
     waiting = 1 - cpu_ns / wall_ns

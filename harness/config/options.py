@@ -15,9 +15,10 @@ import dataclasses
 import functools
 import types
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, Literal, Protocol, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
 
 from harness.config import parsing
 from harness.core.errors import EnvironmentProblem
@@ -26,8 +27,7 @@ PREFIX: Final = "HARNESS_"
 """Begins the name of each variable."""
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """Declaration of an option, beside its name, type and default.
 
     Attributes:
@@ -73,8 +73,7 @@ class PlugInOptions(Protocol):
     """Heading of the options in `--help`."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredOption:
+class DeclaredOption(Struct, frozen=True):
     """An option with everything that its declaration says.
 
     Attributes:

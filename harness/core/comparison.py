@@ -1,7 +1,6 @@
 """Comparison of control and treatment: the pairs that were measured, and the verdict."""
 
 from enum import StrEnum
-from statistics import median
 from typing import Annotated, Final
 
 from pydantic import Field
@@ -10,6 +9,7 @@ from harness.core.build import BuildInfo
 from harness.core.effect import Effect, effect_of
 from harness.core.evaluation import OutputComparison, OutputVerdict
 from harness.core.note import Note
+from harness.core.order_statistics import median
 from harness.core.values import Value
 
 STATISTICS: Final = ("min", "p25", "median", "mean", "p90")

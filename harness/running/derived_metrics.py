@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -12,6 +11,7 @@ from typing import Final
 from harness.core.command import Completed
 from harness.core.metric import ENERGY, LATENCY, Observation, convert
 from harness.core.note import Note
+from harness.core.order_statistics import median
 
 ITERATING: Final = 0.9
 """Share of a launch that iterations must take before the energy of one is derived. Loading draws another power than
@@ -89,9 +89,7 @@ def operator_medians(observations: Iterable[Observation]) -> dict[str, float]:
     """
     medians: dict[str, float] = {}
     for observation in observations:
-        median = (
-            statistics.median(observation.samples) if observation.samples else (observation.summary or {}).get("p50")
-        )
+        median = median(observation.samples) if observation.samples else (observation.summary or {}).get("p50")
         microseconds = None if median is None else convert(median, observation.unit, "us")
         if observation.is_of_operator and microseconds is not None:
             medians[observation.type] = microseconds

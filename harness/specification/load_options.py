@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from msgspec import Struct, field
 from pydantic import JsonValue
 
 from harness.core.placeholders import suggest
@@ -40,8 +40,7 @@ _LARGEST_CPU = 4095
 _CPU_RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
-@dataclass(frozen=True, slots=True)
-class LoadOptions:
+class LoadOptions(Struct, frozen=True):
     """Options of the caller, mostly from the command line.
 
     Attributes:
@@ -75,8 +74,7 @@ class LoadOptions:
     protected_flags: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchOptions:
+class LaunchOptions(Struct, frozen=True):
     """Launch options of one benchmark; the test wins over the model, and both over the caller.
 
     Attributes:
