@@ -89,8 +89,8 @@ def operator_medians(observations: Iterable[Observation]) -> dict[str, float]:
     """
     medians: dict[str, float] = {}
     for observation in observations:
-        median = median(observation.samples) if observation.samples else (observation.summary or {}).get("p50")
-        microseconds = None if median is None else convert(median, observation.unit, "us")
+        typical = median(observation.samples) if observation.samples else (observation.summary or {}).get("p50")
+        microseconds = None if typical is None else convert(typical, observation.unit, "us")
         if observation.is_of_operator and microseconds is not None:
             medians[observation.type] = microseconds
     return medians
@@ -99,9 +99,9 @@ def operator_medians(observations: Iterable[Observation]) -> dict[str, float]:
 def sum_by_kind(medians: Mapping[str, float]) -> dict[str, float]:
     """Return the times of operators summed over those of one kind, whose names differ in their number only."""
     sums: dict[str, float] = {}
-    for name, median in medians.items():
+    for name, microseconds in medians.items():
         kind = _NUMBER.sub("", name)
-        sums[kind] = sums.get(kind, 0.0) + median
+        sums[kind] = sums.get(kind, 0.0) + microseconds
     return sums
 
 
