@@ -88,7 +88,10 @@ def read_tests(text: str) -> tuple[Sequence[PlacedTest], Sequence[ForeignProblem
 
 
 def _scan_objects(text: str) -> Iterator[Placed | ForeignProblem]:
-    """Yield each JSON object that begins a line and is a test; a broken one is left behind where it breaks."""
+    """Yield each JSON object that begins a line and is a test.
+
+    A broken one ends at the next line that begins an object, which may be whole: other output can precede it.
+    """
     decode = json.JSONDecoder().raw_decode
     at, line, counted, cost = 0, 1, 0, 0
     while cost < _FAILURES_COST and (match := _OBJECT.search(text, at)) is not None:
@@ -98,9 +101,11 @@ def _scan_objects(text: str) -> Iterator[Placed | ForeignProblem]:
             value, at = decode(text, start)
         except json.JSONDecodeError as error:
             cost += error.pos
-            if _LIKE_TEST.search(text, start, error.pos):
+            following = _OBJECT.search(text, start + 1, error.pos)
+            end = error.pos if following is None else following.start()
+            if _LIKE_TEST.search(text, start, end):
                 yield ForeignProblem(place=f"line {line}", reason=f"not JSON ({error.msg.lower()})")
-            at = max(text.rfind("\n", start, error.pos) + 1, start + 1)
+            at = max(text.rfind("\n", start, end) + 1, start + 1)
         except (ValueError, RecursionError):
             cost += _NESTED_COST
             at = start + 1

@@ -39,6 +39,7 @@ NOISE: Final = (
     "[1, 2",
     '{"type": "NET"',
     "[" * 5_000,
+    '{"a":' * 100,  # what follows it could be its value
     '{"a":' * 5_000,
     "PyTorchObserver",
     "PyTorchObserver {",
