@@ -1,7 +1,7 @@
 """Result of the search for the commits that changed a metric."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -9,6 +9,9 @@ from harness.core.commit import Commit
 from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS
 from harness.core.effect import Effect
 from harness.core.values import Value
+
+OF_SEARCH: Final = "regress"
+"""FAI-PEP's kind of run of the comparisons of a search."""
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
@@ -107,3 +110,25 @@ class SearchResult(Value):
     reason: str
     figure: str = STATISTICS[ESTIMATED_STATISTIC]
     ruled_out: tuple[RuledOut, ...] = ()
+
+
+class SearchAnswer(Value):
+    """Answer of `harness bisect`, complete enough to be shown again.
+
+    Attributes:
+        run: Identifier of the run, which the results of its comparisons share.
+        benchmark: Name of the benchmark, and of the device.
+        good: Name of the commit without the change.
+        bad: Name of the commit with the change.
+        result: What was found.
+        commits: The commits of its culprits.
+        suspects: The likeliest commits where nothing is decided, the likeliest first.
+    """
+
+    run: str
+    benchmark: str
+    good: str
+    bad: str
+    result: SearchResult
+    commits: tuple[Commit, ...] = ()
+    suspects: tuple[Candidate, ...] = ()

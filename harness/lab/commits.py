@@ -48,6 +48,7 @@ class LabComparer(CommitComparer):
         quiet: bool = False,
         max_pairs: int | None = None,
         resume: bool = False,
+        run: str = "",
     ) -> tuple[Result, ...]:
         """Build two commits here, and compare them in the lab (`CommitComparer.compare`)."""
         budget = {} if max_pairs is None else {"max_pairs": max_pairs}
@@ -72,6 +73,7 @@ class LabComparer(CommitComparer):
                 resume=resume,
                 with_outputs=not quiet,
                 check=self.check,
+                run=run,
             )
             outcome = run_comparison(task, files, settings, display, [collected])
         raise_for_failure(outcome, collected.results, control, treatment)

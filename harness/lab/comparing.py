@@ -145,6 +145,7 @@ class LabComparison(Struct, frozen=True):
         key: What else identifies the comparison, so that `resume` finds no batches of others; empty for nothing.
         make_uid: Returns the uid of the result of a benchmark and a further metric, which is empty for the one that it
             is about; None gives each result a new one. There has to be a single class of devices.
+        run: Identifier of the run that it is a part of; empty where it is a run of its own.
     """
 
     benchmarks: Sequence[Benchmark]
@@ -155,6 +156,7 @@ class LabComparison(Struct, frozen=True):
     check: Callable[[], None] = lambda: None
     key: tuple[str, ...] = ()
     make_uid: Callable[[Benchmark, str], str] | None = None
+    run: str = ""
 
 
 def run_comparison(
@@ -173,7 +175,7 @@ def run_comparison(
         HarnessError: The lab, a device or a side cannot be had.
     """
     reproduce = partial(_reproduce, sides=task.sides, settings=settings)
-    reporting = Reporting(prepare_reporters(settings), display, listeners, reproduce)
+    reporting = Reporting(prepare_reporters(settings), display, listeners, reproduce, task.run)
     return report_comparison(task, files, settings, display, reporting)
 
 

@@ -170,3 +170,15 @@ def test_a_good_commit_newer_than_the_bad_commit_is_an_error(watch: Watch) -> No
     assert "is not before" in done.stderr
     assert "exchange them" in done.stderr
     assert "merge base" not in done.stderr
+
+
+def test_the_last_run_is_a_bisection_as_a_whole_with_its_answer(watch: Watch) -> None:
+    work(watch, 4, slower={3: 0.08})
+    done = bisect(watch)
+    assert done.code == 0, done.stderr + done.stdout
+    shown = watch.project.harness("report", "LAST")
+    assert shown.code == 0, shown.stderr
+    assert done.stdout in shown.stdout, "the answer, word for word"
+    (last,) = re.findall(r"(\d+) pairs", done.stderr.splitlines()[-1])
+    rows = re.findall(r"^ *[0-9a-f]{12} +[0-9a-f]{12} +(\d+) ", shown.stdout, re.MULTILINE)
+    assert sum(map(int, rows)) == int(last), "every comparison"

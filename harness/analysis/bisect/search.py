@@ -45,6 +45,7 @@ class Search(Value):
         statistics: Names of the five figures of a launch.
         programs: SHA-256 of the program of each commit that was built. Between two neighbouring measured commits with
             the same program nothing is suspected, and the pairs of both tell about their common level.
+        run: Identifier of the run that the results of its comparisons are of; empty where each is a run of its own.
     """
 
     commits: Annotated[tuple[str, ...], Field(min_length=2)]
@@ -53,6 +54,7 @@ class Search(Value):
     skipped: tuple[str, ...] = ()
     statistics: tuple[str, ...] = STATISTICS
     programs: dict[str, str] = {}
+    run: str = ""
 
     @model_validator(mode="before")
     @classmethod

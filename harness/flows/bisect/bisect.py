@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import uuid
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 from pydantic import ValidationError
@@ -15,11 +17,10 @@ from harness.analysis.bisect.queries import SearchConfig
 from harness.analysis.bisect.search import Search
 from harness.config.settings import Settings
 from harness.core.commit import Commit, Source, label_id, name_of_request
-from harness.core.culprit import Culprit, SearchEnding, SearchResult
+from harness.core.culprit import Candidate, SearchAnswer, SearchEnding, SearchResult
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
-from harness.core.probability import format_probability
 from harness.core.protocols import Display
-from harness.display.tables import draw_rows, plain_text, print_output
+from harness.display.searches import show_answer
 from harness.files.atomic import write_atomically
 from harness.flows.bisect.merges import MergeSearch
 from harness.flows.bisect.search import run_search
@@ -28,10 +29,12 @@ from harness.flows.compare.commits import OpenComparers
 from harness.flows.compare.requests import CompareRequest, validate_parameters
 from harness.flows.measure.reporting import prepare_reporters
 from harness.flows.measure.workload import Selection, Workload
-from harness.presentation.numbers import format_change, format_interval
 from harness.shell import pause
+from harness.store.search_answers import save_answer
 
 _JSON_INDENT = 1
+_SUSPECTS: Final = 10
+"""Suspects that are named where nothing is decided."""
 
 
 class BisectRequest(Struct, frozen=True):
@@ -114,16 +117,26 @@ def bisect(
             return None
         config = search.config.model_copy(update={"max_pairs": budget})
         inner = earlier or Search.begin([commit.id for commit in line])
-        inner = inner.model_copy(update={"config": config})
+        inner = inner.model_copy(update={"config": config, "run": search.run})
         return run_search(inner, line, selection, comparer, progress=display, save=inner_file.save, earlier_pairs=pairs)
 
     merges = MergeSearch(source, search_branch, lists_all=True, say=display.say)
     result = merges.run(result, commits)
+    known = {commit.id: commit for line in (commits, *(line.commits for line in merges.lines)) for commit in line}
+    answer = SearchAnswer(
+        run=search.run,
+        benchmark=selection.title,
+        good=older,
+        bad=newer,
+        result=result,
+        commits=tuple(known[commit] for culprit in result.culprits for commit in culprit.commits),
+        suspects=_list_suspects(search, known) if result.ending is SearchEnding.UNDECIDED else (),
+    )
+    show_answer(answer, console)
+    _save_answer(answer, settings.local_reporter)
     if result.ending is not SearchEnding.UNDECIDED and not merges.is_undecided:
         for finished in files:
             finished.remove()
-    known = {commit.id: commit for line in (commits, *(line.commits for line in merges.lines)) for commit in line}
-    _show(result, search, known, console)
     return ExitCode.OK if result.ending is SearchEnding.FOUND else ExitCode.UNDECIDED
 
 
@@ -180,8 +193,29 @@ def _begin_or_resume(
         display.say("there is no such search to resume: starting a new one")
     budget = {} if bisect_request.max_pairs is None else {"max_pairs": bisect_request.max_pairs}
     if search is None:
-        return Search.begin([commit.id for commit in commits], config=SearchConfig.model_validate(budget))
-    return search.model_copy(update={"config": search.config.model_copy(update=budget)})
+        search = Search.begin([commit.id for commit in commits], config=SearchConfig.model_validate(budget))
+    changed = {"config": search.config.model_copy(update=budget), "run": search.run or uuid.uuid4().hex}
+    return search.model_copy(update=changed)
+
+
+def _list_suspects(search: Search, commits: Mapping[str, Commit]) -> tuple[Candidate, ...]:
+    likeliest = search.posterior().likeliest()[:_SUSPECTS]
+    return tuple(Candidate(commit=commits[each.commit], probability=min(1.0, each.probability)) for each in likeliest)
+
+
+def _save_answer(answer: SearchAnswer, tree: Path) -> None:
+    """Save the answer beside the results of its comparisons.
+
+    Raises:
+        EnvironmentProblem: The disk refuses.
+    """
+    try:
+        save_answer(tree, answer)
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"the answer cannot be stored in {tree}: {error.strerror or error}",
+            hint="make room there or grant permission; --resume gives the answer again",
+        ) from error
 
 
 class SearchFile:
@@ -227,30 +261,3 @@ class SearchFile:
     def remove(self) -> None:
         """Remove the file once the search is over."""
         self._file.unlink(missing_ok=True)
-
-
-def _show(result: SearchResult, search: Search, by_id: Mapping[str, Commit], console: Console) -> None:
-    """Show the culprits, or the likely commits where there are none yet."""
-    if result.culprits:
-        header = ("commit", "changed by", "95 % interval", "figure", "evidence", "by", "subject")
-        rows = (
-            (commit.short, *_describe(culprit), commit.author, commit.subject)
-            for culprit in result.culprits
-            for commit in map(by_id.__getitem__, culprit.commits)
-        )
-        print_output(draw_rows(header, rows), console)
-    elif result.ending is SearchEnding.UNDECIDED:
-        likeliest = ((by_id[suspect.commit], suspect.probability) for suspect in search.posterior().likeliest()[:10])
-        suspects = (
-            (commit.short, format_probability(share), commit.author, commit.subject) for commit, share in likeliest
-        )
-        print_output(draw_rows(("commit", "probability", "by", "subject"), suspects), console)
-    print_output(plain_text(result.reason), console)
-
-
-def _describe(culprit: Culprit) -> tuple[str, str, str, str]:
-    """Return its size, the interval of it, the figure that both are of, and the evidence."""
-    effect = culprit.effect
-    interval = format_interval(effect.low_relative_change, effect.high_relative_change) or "open"
-    evidence = f"{culprit.evidence:.3g}" if culprit.confirmed else f"{culprit.evidence:.3g}, not proven"
-    return format_change(effect.relative_change), interval, culprit.figure, evidence

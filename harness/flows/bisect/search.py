@@ -12,7 +12,7 @@ from harness.builders.records import content_of
 from harness.core.build import BuildInfo
 from harness.core.commit import Commit
 from harness.core.comparison import ESTIMATED_STATISTIC, Comparison
-from harness.core.culprit import SearchResult
+from harness.core.culprit import OF_SEARCH, SearchResult
 from harness.core.effect import Effect, relative_change
 from harness.core.errors import BenchmarkFailed, BuildFailed
 from harness.core.probability import format_probability
@@ -62,7 +62,7 @@ def run_search(
     while isinstance(query := search.next(), Query):
         control, treatment = by_id[query.control], by_id[query.treatment]
         try:
-            result, comparison = _compare(comparer, control, treatment, selection, query)
+            result, comparison = _compare(comparer, control, treatment, query, selection=selection, run=search.run)
         except ControlFailed as error:
             search = _skip(search, control, error)
             progress.say(f"skipped: {error.message}")
@@ -115,11 +115,11 @@ def _identify(search: Search, commit: str, build: BuildInfo | None) -> Search:
 
 
 def _compare(
-    comparer: CommitComparer, control: Commit, treatment: Commit, selection: Selection, query: Query
+    comparer: CommitComparer, control: Commit, treatment: Commit, query: Query, *, selection: Selection, run: str
 ) -> tuple[Result, Comparison]:
     """Compare two commits: the result has pairs, or they are the same bytes."""
     results = comparer.compare(
-        control, treatment, run_type="regress", selection=selection, quiet=True, max_pairs=query.pairs
+        control, treatment, run_type=OF_SEARCH, selection=selection, quiet=True, max_pairs=query.pairs, run=run
     )
     comparison = results[0].comparison
     if comparison is None or not (comparison.pairs or comparison.identical):

@@ -163,6 +163,7 @@ class CommitComparer:
         quiet: bool = False,
         max_pairs: int | None = None,
         resume: bool = False,
+        run: str = "",
     ) -> tuple[Result, ...]:
         """Build and compare two commits; every result is safe on the disk when this returns.
 
@@ -174,6 +175,7 @@ class CommitComparer:
             quiet: Only store the results: they are parts of a whole that is reported later.
             max_pairs: Budget in pairs; None takes that of the request.
             resume: Whether pairs of an interrupted comparison of the same builds count.
+            run: Identifier of the run that it is a part of; empty where it is a run of its own.
 
         Raises:
             ControlFailed: The control cannot be built.
@@ -203,6 +205,7 @@ class CommitComparer:
                     unequal_options=self.request.unequal_options,
                     recipes=self.request.recipes,
                     with_outputs=not quiet,  # a search asks for few pairs at a time, and for speed alone
+                    run=run,
                 ),
                 self.report_as(run_type, quiet=quiet),
                 SilentDisplay(self.display) if quiet else self.display,

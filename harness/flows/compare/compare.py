@@ -80,6 +80,7 @@ class ComparisonTask(Struct, frozen=True):
         with_outputs: Whether to compare the outputs of both sides too.
         with_first_token: Whether generations are compared by the time to their first token too, where no metric is
             asked for.
+        run: Identifier of the run that it is a part of; empty where it is a run of its own.
     """
 
     control: Side
@@ -95,6 +96,7 @@ class ComparisonTask(Struct, frozen=True):
     recipes: tuple[Path, ...] = ()
     with_outputs: bool = True
     with_first_token: bool = False
+    run: str = ""
 
     @property
     def metric(self) -> str | None:
@@ -163,7 +165,7 @@ def run_comparison(
     checked = self_check.VerdictCounter()
     reproduce = partial(reproduce_comparison, sides=task.sides, settings=settings, platform=plan.platform)
     reporters = prepare_reporters(settings) if reporters is None else reporters
-    reporting = Reporting(reporters, display, [*listeners, checked], reproduce)
+    reporting = Reporting(reporters, display, [*listeners, checked], reproduce, task.run)
     stages: ComparisonStages | None = None
     try:
         needs_runner = installed_runner in (task.control, task.treatment)

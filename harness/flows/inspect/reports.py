@@ -13,6 +13,7 @@ from rich.text import Text
 from harness import plugins
 from harness.config.settings import Settings
 from harness.core.commit import short_id
+from harness.core.culprit import OF_SEARCH
 from harness.core.errors import ExitCode, UsageError
 from harness.core.metric import LATENCY
 from harness.core.protocols import Progress, Spooling
@@ -20,6 +21,7 @@ from harness.core.result import Outcome, Report, Result, without_samples
 from harness.display.console import CleanConsole
 from harness.display.documents import print_document
 from harness.display.results import show_results
+from harness.display.searches import show_answer, show_steps
 from harness.display.tables import find_hidden, fit_table, print_line, print_output, widen
 from harness.flows.inspect.stored_results import EVERYTHING, ResultFilter, StoredResult, StoredResults
 from harness.flows.measure.reporting import give_reports, open_named_reporters
@@ -30,6 +32,7 @@ from harness.presentation.tables import Column, make_cells
 from harness.presentation.text import Line, Span, Tone, make_printable
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT
 from harness.store.index import IndexEntry, build_entry
+from harness.store.search_answers import read_answer
 
 _LATEST = 25
 """Number of results in the list of everything: a screenful."""
@@ -101,7 +104,7 @@ def _listed(stored: StoredResult) -> ListedResult:
 
 
 def show(path: Path | None, settings: Settings, console: Console, selection: ResultFilter = EVERYTHING) -> ExitCode:
-    """Show stored results as they were shown when they were measured.
+    """Show stored results as they were shown when they were measured; of a bisection, first its answer.
 
     Args:
         path: File or folder of a result, or any folder above some, also relative to the tree, as `latest` lists it;
@@ -118,12 +121,38 @@ def show(path: Path | None, settings: Settings, console: Console, selection: Res
     results = [without_samples(each.result) for each in stored]
     _require(results, path)
     again = shlex.join(["harness", "report", str(path) if path is not None else "LAST"])
-    show_results(results, console, verbose=settings.verbose, again=again)
+    is_search = selection.last_run and _are_of_search(results)
+    if is_search:
+        _show_search(results, settings, console)
+    if not is_search or settings.verbose:
+        show_results(results, console, verbose=settings.verbose, again=again)
     if settings.verbose:
         _show_commands(results, console)
     for problem in stored.unreadable:
         print_line(Line.of(Span(f"✗ {problem.message}", Tone.BAD)), widen(console))
     return ExitCode.ENVIRONMENT if stored.unreadable else ExitCode.OK
+
+
+def _are_of_search(results: Sequence[Result]) -> bool:
+    is_compared = any(result.comparison is not None for result in results)
+    return is_compared and all(result.run_type == OF_SEARCH for result in results)
+
+
+def _show_search(results: Sequence[Result], settings: Settings, console: Console) -> None:
+    """Show the answer of a search for the commit that changed a metric, and its comparisons."""
+    first = results[0]
+    answer = read_answer(settings.local_reporter, first.run)
+    if answer is None:
+        where = f"{first.benchmark.title}: comparisons of a search that gave no answer"
+        follow = "`harness bisect ... --resume` continues one that was interrupted; `harness alarms` shows a watcher's"
+        print_line(Line.of(Span(make_printable(where), Tone.STRONG)), console)
+        print_line(Line.of(Span(follow, Tone.MUTED)), console)
+    else:
+        title = f"{answer.benchmark}: bisected from {answer.good} to {answer.bad}"
+        print_line(Line.of(Span(make_printable(title), Tone.STRONG)), console)
+        show_answer(answer, console)
+    console.print()
+    show_steps(results, console)
 
 
 def render(path: Path | None, settings: Settings, selection: ResultFilter, progress: Progress) -> ExitCode:

@@ -101,6 +101,7 @@ class Reporting:
         progress: Shows when a reporter fails.
         listeners: Reporters that come last, and that are given recalled results, too.
         reproduce: Returns the command that measures a result once more, where it can be known.
+        run: Identifier of the run; a new one where it is empty.
     """
 
     def __init__(
@@ -109,6 +110,7 @@ class Reporting:
         progress: Progress,
         listeners: Sequence[Reporter] = (),
         reproduce: Callable[[Result], Reproduction | None] = lambda _: None,
+        run: str = "",
     ) -> None:
         self._reporters = (*sorted(reporters, key=lambda reporter: not is_archive(reporter)), *listeners)
         self._listeners = tuple(listeners)
@@ -122,7 +124,7 @@ class Reporting:
         self._failures: Counter[str] = Counter()
         self._unfinished: dict[str, None] = {}
         self._stored = True
-        self._run = uuid.uuid4().hex
+        self._run = run or uuid.uuid4().hex
         self._reproduce = reproduce
 
     def report(self, report: Report) -> str | None:

@@ -31,6 +31,7 @@ def resumed(file: SearchFile, *, max_pairs: int | None = None, resume: bool = Tr
 
 def save_answers(file: SearchFile) -> Search:
     search = Search.begin([commit.id for commit in COMMITS]).learn(COMMITS[0].id, COMMITS[2].id, [0.03] * 8)
+    search = search.model_copy(update={"run": "ab12"})
     file.save(search)
     return search
 
@@ -43,7 +44,9 @@ def test_a_search_is_resumed_with_its_answers_and_the_current_budget(tmp_path: P
     assert (again.answers, again.config.max_pairs) == (saved.answers, 8)
     assert not isinstance(again.next(), Query), "the budget is spent"
     assert isinstance(resumed(file, max_pairs=9)[0].next(), Query)
-    assert resumed(file, resume=False)[0].answers == ()
+    new, _ = resumed(file, resume=False)
+    assert new.answers == ()
+    assert new.run not in {"", saved.run}
 
 
 def test_answers_about_another_metric_are_ignored_with_a_message(tmp_path: Path) -> None:

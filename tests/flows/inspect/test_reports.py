@@ -9,12 +9,14 @@ import pytest
 from rich.console import Console
 
 from harness.config.settings import Settings
+from harness.core.culprit import OF_SEARCH, SearchAnswer, SearchEnding, SearchResult
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.protocols import FlushOutcome, Progress
 from harness.core.reproduction import Reproduction
 from harness.core.result import Report
 from harness.flows.inspect import reports
 from harness.flows.inspect.stored_results import EVERYTHING, ResultFilter
+from harness.store.search_answers import save_answer
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import failed_result, noisy_result, ok_result, report_of
 from reporters.local import LocalReporter
@@ -258,3 +260,32 @@ def test_a_selection_without_results_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such result"):
         _render(tmp_path / "tree", {"html": str(page)}, ResultFilter(only=("nothing",)))
     assert not page.exists()
+
+
+def _show_last(folder: Path) -> str:
+    stream = io.StringIO()
+    reports.show(None, Settings(local_reporter=folder), Console(file=stream), ResultFilter(last_run=True))
+    return stream.getvalue()
+
+
+def _keep_steps(folder: Path, run: str) -> None:
+    for result in (compared("slow", made_pairs(0.05, 9)), identical("alike")):
+        step = result.model_copy(update={"run": run, "run_type": OF_SEARCH})
+        LocalReporter(folder).report(report_of(step))
+
+
+def test_the_last_run_shows_the_answer_of_a_bisection_before_its_comparisons(tmp_path: Path) -> None:
+    _keep_steps(tmp_path, "ab12")
+    found = SearchResult(ending=SearchEnding.NOTHING, smallest_log_ratio=0.01, reason="nothing above 1 %")
+    save_answer(tmp_path, SearchAnswer(run="ab12", benchmark="mv2/slow", good="v1", bad="v2", result=found))
+    lines = _show_last(tmp_path).splitlines()
+    assert lines[:2] == ["mv2/slow: bisected from v1 to v2", "nothing above 1 %"]
+    assert ["0", "the", "same", "bytes"] in [line.split()[-4:] for line in lines]
+
+
+def test_comparisons_of_a_search_without_an_answer_are_no_answer(tmp_path: Path) -> None:
+    _keep_steps(tmp_path, "ab12")
+    text = _show_last(tmp_path)
+    assert text.startswith("mv2/slow: comparisons of a search that gave no answer")
+    assert "--resume" in text
+    assert "regression" not in text
