@@ -66,8 +66,29 @@ def resolve(
 
     Raises:
         UsageError: No option has a key, naming the layer; or a value does not fit, naming the flag, and the variable or
-            the file that sets it.
+            the file that sets it. All mistakes of the project are told at once.
     """
+    if project is not None and project.mistakes:
+        raise _describe_mistakes(project, table)
+    try:
+        return _join(
+            flags, table=table, config=config, environment=environment, default_args=default_args, project=project
+        )
+    except UsageError as error:
+        if project is None or not error.message.startswith(f"{project.file}:"):
+            raise
+        raise _describe_mistakes(project, table) from error
+
+
+def _join(
+    flags: Layer,
+    *,
+    table: OptionTable,
+    config: Layer,
+    environment: Mapping[str, str],
+    default_args: Layer,
+    project: ProjectDefaults | None,
+) -> Settings:
     places: dict[str, str] = {}
     defaults = _parse("saved configuration", config, table)
     if project is not None:
@@ -92,6 +113,29 @@ def resolve(
     if not isinstance(settings, Settings):
         raise TypeError(f"the first class of the options is {type(settings).__name__}, and not Settings")
     return dataclasses.replace(settings, plug_ins=tuple(plug_ins), requested=frozenset(requested))
+
+
+def _describe_mistakes(project: ProjectDefaults, table: OptionTable) -> UsageError:
+    """Return one error for all mistakes of a project's file, in their order."""
+    mistakes = [error for key in project.keys if (error := _find_mistake(project, key, table)) is not None]
+    if len(mistakes) == 1:
+        return mistakes[0]
+    lines = [f"{mistake.message}\n    hint: {mistake.hint}" for mistake in mistakes]
+    return UsageError("\n".join([f"{len(mistakes)} problems in {project.file.name}", *lines]))
+
+
+def _find_mistake(project: ProjectDefaults, key: str, table: OptionTable) -> UsageError | None:
+    """Return what is wrong with a key of a project's file or with its value; None where nothing is."""
+    option = table.find(key)
+    if key in project.mistakes or option is None:
+        return project.mistakes.get(key)
+    places = {option.name: project.place(key)}
+    try:
+        _validate(option.owner, _parse("project", {key: project.values[key]}, table, places), table, places)
+    except UsageError as error:
+        is_of_value = error.message.startswith(places[option.name])  # else it asks for other options beside this one
+        return error if is_of_value else None
+    return None
 
 
 def read_environment(environment: Mapping[str, str], table: OptionTable) -> Layer:

@@ -31,11 +31,15 @@ class ProjectDefaults(Struct, frozen=True):
         file: Where they stand.
         values: Values by key; relative paths are below the folder of the file.
         text: Content of the file.
+        mistakes: Mistakes by key: no option is called so, or one of a single run. These keys have no values.
+        keys: All keys, in the order of the file.
     """
 
     file: Path
     values: Mapping[str, object]
     text: str
+    mistakes: Mapping[str, UsageError]
+    keys: tuple[str, ...]
 
     def place(self, key: str) -> str:
         """Return the file and the line of a key, for messages."""
@@ -46,7 +50,7 @@ def read_project(folder: Path, table: OptionTable) -> ProjectDefaults | None:
     """Read the defaults of the project that a folder belongs to; None where it has none.
 
     Raises:
-        UsageError: The file is damaged, or has a key that is no option, or one of a single run.
+        UsageError: The file is damaged.
     """
     for place in _folders(folder):
         if (place / FILE).is_file():
@@ -91,17 +95,21 @@ def _check(file: Path, values: object, text: str, table: OptionTable) -> Project
     if not isinstance(values, dict):
         raise UsageError(f"{file}: tool.{_TABLE} is no table", hint=f"as in [tool.{_TABLE}], then timeout = 60")
     absolute: dict[str, object] = {}
+    mistakes: dict[str, UsageError] = {}
     for key, value in values.items():
         option = table.find(key)
         if option is None:
             hint = suggest(key.replace("-", "_"), table.keys) or "`harness run --help` lists every option"
-            raise UsageError(f"{_place(file, text, key)}: no setting `{key}`", hint=hint)
+            mistakes[key] = UsageError(f"{_place(file, text, key)}: no setting `{key}`", hint=hint)
+            continue
         if not option.option.saved:
-            raise UsageError(f"{_place(file, text, key)}: `{key}` belongs on the command line", hint="remove it")
+            problem = f"{_place(file, text, key)}: `{key}` belongs on the command line"
+            mistakes[key] = UsageError(problem, hint="remove it")
+            continue
         absolute[key] = _resolve_paths(value, file.parent) if option.bare_type is Path else value
         if option.name == "program":
             absolute[key] = _resolve_programs(value, file.parent)
-    return ProjectDefaults(file, absolute, text)
+    return ProjectDefaults(file, absolute, text, mistakes, tuple(values))
 
 
 def _resolve_paths(value: object, folder: Path) -> object:

@@ -102,6 +102,48 @@ def test_a_mistake_names_file_line_key_and_remedy(folder: Path, text: str, messa
     assert hint in (error.value.hint or "")
 
 
+MISTAKES = """
+timeoutt = 60
+dry-run = true
+cpus = "x"
+timeout = -1
+lock-timeout = 7
+"""
+
+
+@pytest.mark.parametrize(("name", "header"), [("harness.toml", ""), ("pyproject.toml", "[tool.edge-harness]")])
+def test_all_mistakes_are_told_at_once_with_line_and_remedy(folder: Path, name: str, header: str) -> None:
+    file = folder / name
+    file.write_text(header + MISTAKES)
+    with pytest.raises(UsageError) as error:
+        resolved(folder)
+    expected = [
+        f"4 problems in {name}",
+        f"{file}:2: no setting `timeoutt`",
+        "    hint: did you mean `timeout`?",
+        f"{file}:3: `dry-run` belongs on the command line",
+        "    hint: remove it",
+        f"{file}:4: cpus: `x` is no list of CPUs",
+        "    hint: as in 2,3 or 0-3 or none, or prime, big, little; the largest number is 4095",
+        f"{file}:5: --timeout -1: input should be greater than 0",
+        "    hint: `harness run --help` says what --timeout takes",
+    ]
+    assert str(error.value).splitlines() == expected
+
+
+def test_two_wrong_values_are_told_at_once(folder: Path) -> None:
+    (folder / "harness.toml").write_text("cooldown = -1\ntimeout = -1\n")
+    with pytest.raises(UsageError, match=r"^2 problems in harness\.toml\n") as error:
+        resolved(folder)
+    assert "--cooldown -1" in error.value.message
+    assert "--timeout -1" in error.value.message
+
+
+def test_a_wrong_value_that_a_variable_replaces_is_no_mistake_of_the_run(folder: Path) -> None:
+    (folder / "harness.toml").write_text("timeout = -1")
+    assert resolved(folder, HARNESS_TIMEOUT="3").timeout == 3
+
+
 def test_a_mistake_in_a_variable_names_the_variable(tmp_path: Path) -> None:
     for variable, value in (("HARNESS_TIMEOUT", "-1"), ("HARNESS_CPUS", "x")):
         with pytest.raises(UsageError, match=f"^{variable}: "):
