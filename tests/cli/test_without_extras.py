@@ -108,10 +108,21 @@ def test_a_model_names_the_extra_in_each_command(bare: Bare) -> None:
         assert REMEDY in text
     outcome = bare.harness("-b", spec)
     assert outcome.code == 3
-    assert REMEDY in in_words(outcome)
-    (result,) = outcome.read()
-    assert (result["outcome"], result["hint"]) == ("failed", REMEDY)
-    assert result["reason"] == "executorch is not installed, and needed to run models"
+    problem = "nothing can be measured: executorch is not installed, and needed to run models"
+    assert outcome.stderr.splitlines() == [f"harness: {problem}", f"  hint: {REMEDY}"]
+    assert outcome.stdout == ""
+    assert outcome.read() == []
+
+
+def test_what_can_be_measured_is_measured_and_what_lacks_an_extra_is_a_failure(bare: Bare) -> None:
+    spec = bare.write("spec.json", MODEL)
+    program = bare.write("program.json", generic(one_test("a", observe(*range(50, 60)))))
+    outcome = bare.harness("run", spec, program)
+    assert outcome.code == 3
+    failed, ok = sorted(outcome.read(), key=lambda result: str(result["outcome"]))
+    assert (ok["outcome"], failed["outcome"], failed["hint"]) == ("ok", "failed", REMEDY)
+    assert failed["reason"] == "executorch is not installed, and needed to run models"
+    assert "1 ok" in in_words(outcome)
 
 
 def test_an_export_names_the_extra(bare: Bare) -> None:

@@ -23,25 +23,39 @@ def examine_packages(plan: Plan, cache: ModelCache, progress: Progress, *, needs
         cache: Where exported models are, which need no package any more.
         progress: Told what is missing.
         needs_runner: Whether the frameworks' installed runners are used.
+
+    Raises:
+        EnvironmentProblem: Without packages that are missing nothing can be measured: there is nothing to store either.
     """
-    told: set[str] = set()
 
     def examined(assignment: Assignment) -> Assignment:
         benchmark = assignment.benchmark
+        if not assignment.is_possible:
+            return assignment
         problem = find_package_problem(
             benchmark, plan.frameworks[benchmark.framework], cache, needs_runner=needs_runner
         )
-        if problem is None or not assignment.is_possible:
+        if problem is None:
             return assignment
         is_skipped = FRAMEWORK_AXIS in benchmark.axes
-        if problem.message not in told:
-            progress.say(f"{'-' if is_skipped else '✗'} {problem.message}")
-            told.add(problem.message)
         outcome = Outcome.SKIPPED if is_skipped else Outcome.FAILED
         failure = Failure(outcome, problem.message, problem.hint, is_environment_problem=not is_skipped)
         return replace(assignment, failure=failure)
 
-    return replace(plan, assignments=tuple(map(examined, plan.assignments)))
+    assignments = tuple(map(examined, plan.assignments))
+    found = {
+        assignment.failure.reason: assignment.failure
+        for before, assignment in zip(plan.assignments, assignments, strict=True)
+        if before.is_possible and assignment.failure is not None
+    }
+    lacking = [failure for failure in found.values() if failure.is_environment_problem]
+    if lacking and not any(assignment.is_possible for assignment in assignments):
+        reasons = "; ".join(failure.reason for failure in lacking)
+        hints = dict.fromkeys(failure.hint for failure in lacking if failure.hint is not None)
+        raise EnvironmentProblem(f"nothing can be measured: {reasons}", hint=" and ".join(hints) or None)
+    for failure in found.values():
+        progress.say(f"{'✗' if failure.is_environment_problem else '-'} {failure.reason}")
+    return replace(plan, assignments=assignments)
 
 
 def find_package_problem(

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -189,18 +190,42 @@ def test_nothing_is_made_when_no_device_is_left(settings: Settings, events: list
 
 
 @pytest.mark.parametrize("missing", ["runner", "export"])
-def test_packages_that_are_missing_are_told_once_before_anything_is_built(
+def test_nothing_is_built_or_stored_where_every_benchmark_lacks_packages(
     settings: Settings, events: list[str], missing: str
 ) -> None:
     plan = make_plan(Instant(["A", "B"]), events)
     plan = replace(plan, frameworks={"generic": Lacking(events, missing)})
-    progress = RecordedProgress()
-    assert run(plan, settings, progress, installed_runner) == ExitCode.ENVIRONMENT
     task = ComparisonTask(installed_runner, installed_runner, Parameters(seed=1))
-    assert compare(plan, task, settings, RecordedProgress()) == ExitCode.ENVIRONMENT
+    progress = RecordedProgress()
+    for measure in (
+        partial(run, plan, settings, progress, installed_runner),
+        partial(compare, plan, task, settings, progress),
+    ):
+        with pytest.raises(EnvironmentProblem, match=f"^nothing can be measured: {missing}: torch is not") as error:
+            measure()
+        assert error.value.hint == "pip install it"
     assert events == []
+    assert progress.lines == []
+    assert stored(settings) == []
+
+
+@pytest.mark.parametrize("missing", ["runner", "export"])
+def test_packages_that_some_lack_are_told_once_before_anything_is_built(
+    settings: Settings, events: list[str], missing: str
+) -> None:
+    made = make_plan(Instant(["A", "B"]), events)
+    program = benchmark("program").model_copy(update={"framework": "program"})
+    assignments = (*made.assignments, *assign([program], made.devices, made.platform))
+    plan = replace(
+        made, assignments=assignments, frameworks={"generic": Lacking(events, missing), "program": Generic({})}
+    )
+    progress = RecordedProgress()
+    assert (
+        run(plan, settings, progress, side(events) if missing == "export" else installed_runner) == ExitCode.ENVIRONMENT
+    )
     assert [line for line in progress.lines if "not installed" in line] == [f"✗ {missing}: torch is not installed"]
-    assert {(result["outcome"], result["hint"]) for result in stored(settings)} == {("failed", "pip install it")}
+    lacking = [result for result in stored(settings) if result["benchmark"]["framework"] == "generic"]
+    assert [(result["outcome"], result["hint"]) for result in lacking] == [("failed", "pip install it")] * 2
 
 
 @pytest.mark.parametrize("missing", ["runner", "export"])
