@@ -37,8 +37,20 @@ def test_the_list_is_filtered(tree: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_list_without_results_names_benchmarks_that_there_are(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _report(tree, "--only", "x") == 0
+    assert _report(tree, "--only", "x", "--since", "2025-01-01") == 0
     assert "hint: benchmarks there: mv2/b, mv2/a" in capsys.readouterr().out
+
+
+def test_names_that_nothing_has_are_a_mistake_as_in_every_command(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _report(tree, "--only", "x") == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "no such results" in shown.err
+    assert "hint: benchmarks there: mv2/b, mv2/a" in shown.err
+    assert _report(tree, "--device", "nothing") == 2
+    assert _report(tree, "LAST", "--only", "x") == 2
 
 
 def test_the_last_run_is_shown_whole(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:

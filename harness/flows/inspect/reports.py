@@ -42,7 +42,11 @@ _NAMED = 8
 
 
 def latest(settings: Settings, console: Console, selection: ResultFilter = EVERYTHING) -> ExitCode:
-    """List the selected results of the local tree, oldest first; without a selection the newest ones."""
+    """List the selected results of the local tree, oldest first; without a selection the newest ones.
+
+    Raises:
+        UsageError: Nothing has the names that are selected. That a period has no results is an answer.
+    """
     stored = StoredResults(None, settings.local_reporter, selection)
     if selection == EVERYTHING:  # the index has all that the list shows
         entries = stored.list_newest(_LATEST)
@@ -55,8 +59,12 @@ def latest(settings: Settings, console: Console, selection: ResultFilter = EVERY
     console = widen(console)
     if not entries:
         none = "no results" if selection == EVERYTHING else "no such results"
-        print_line(Line.of(f"{none} in {settings.local_reporter}"), console)
-        if selection.only and (known := _name_benchmarks(stored.entries)):
+        message = f"{none} in {settings.local_reporter}"
+        known = _name_benchmarks(stored.entries)
+        if selection != EVERYTHING and selection.since is None:
+            raise UsageError(message, hint=f"benchmarks there: {known}" if known else None)
+        print_line(Line.of(message), console)
+        if selection.only and known:
             print_line(Line.of(Span(f"  hint: benchmarks there: {known}", Tone.MUTED)), console)
         return ExitCode.OK
     listing = _listing(entries)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from rich.console import Console
 
 from harness.core.commit import short_id
-from harness.core.errors import ExitCode
+from harness.core.errors import ExitCode, UsageError
 from harness.core.metric import main_metric
 from harness.core.outcome import Outcome
 from harness.core.result import Result
@@ -40,6 +40,7 @@ def show_rows(database: Database, selection: StoredSelection, console: Console) 
     """Show the main metric of each selected result, or the metrics that are selected.
 
     Raises:
+        UsageError: Nothing has the names that are selected. That a period has no results, or no failures, is an answer.
         EnvironmentProblem: The database cannot be read.
     """
     rows = [
@@ -49,6 +50,8 @@ def show_rows(database: Database, selection: StoredSelection, console: Console) 
     ]
     console = widen(console)
     if not rows:
+        if selection.is_by_name_alone:
+            raise UsageError(f"no such results in {database.place}", hint="`harness query` lists the newest ones")
         print_line(Line.of(f"no such results in {database.place}"), console)
         return ExitCode.OK
     console.print(fit_table(_columns(rows), console))

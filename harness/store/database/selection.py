@@ -59,6 +59,12 @@ class StoredSelection(Struct, frozen=True):
     cell: str = ""
     limit: int | None = None
 
+    @property
+    def is_by_name_alone(self) -> bool:
+        """True if it names something, so that it is a mistake where nothing is called so."""
+        names = (self.models, self.backends, self.devices, self.commit, self.only, self.metrics, self.cell)
+        return any(names) and self.since is None and self.until is None and not self.failed
+
 
 def select_uids(database: Database, selection: StoredSelection) -> tuple[str, ...]:
     """Return the uids of the selected results, oldest first.

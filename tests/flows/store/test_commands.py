@@ -103,6 +103,8 @@ def test_rows_are_selected(capsys: pytest.CaptureFixture[str]) -> None:
         assert {row["uid"] for row in document(capsys)["rows"]} == uids, words
     assert call("query") == 0
     assert "\u202e" not in capsys.readouterr().out
+    assert call("query", "--commit", "nothing") == 2, "nothing is called so"
+    assert call("query", "--commit", "nothing", "--failed") == 0, "nothing failed"
 
 
 @pytest.mark.usefixtures("named")
