@@ -114,6 +114,7 @@ def render_body(run: ReportedRun) -> Markup:
             evaluations=_describe_evaluations(measured),
             measurements=_describe_measurements(measured, run, len(compared)) if measured else None,
             devices=list(_draw_devices(run.results)),
+            has_links=any(result.uid in run.places for result in run.results),
         )
     )
     return Markup(text)  # noqa: S704 - the template has escaped every text

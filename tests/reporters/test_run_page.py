@@ -119,6 +119,13 @@ def test_every_result_is_on_the_page_and_links_to_its_file_and_logs_wherever_the
     assert all(page.ids[anchor] == 1 for anchor in anchors)
 
 
+def test_a_page_says_once_where_the_targets_of_its_links_are_and_nothing_of_it_without_links(tmp_path: Path) -> None:
+    sentence = "Links to files and logs lead to the folder of results on the machine that measured."
+    results = [ok_result(identifier="a"), ok_result(identifier="b"), compared("c", made_pairs(0.02, 12))]
+    assert _write(tmp_path, *results).page.read_text().count(sentence) == 1
+    assert sentence not in render(ReportedRun(results, tmp_path, finished=True))
+
+
 def test_hostile_names_are_texts(tmp_path: Path) -> None:
     text = _write(tmp_path, ok_result(identifier=HOSTILE), compared(HOSTILE, made_pairs(0.02, 12))).page.read_text()
     assert text.count("<script") == 1, "that which sorts tables"
