@@ -36,6 +36,8 @@ def test_a_profile_measures_latency_and_operators_in_passes_of_their_own(project
         ("add", 200 / 1200),
     ]
     assert (profile["latency_us"], profile["traced_latency_us"], profile["overhead"]) == (1250, 1250, 0)
+    summary = next(line for line in done.stderr.splitlines() if line.startswith("2 ok"))
+    assert f"; each benchmark in two passes, latency and operators; results: {done.results}" in summary
     results = done.read()
     assert [(each["benchmark"]["identifier"], each["benchmark"]["operators"]) for each in results] == [
         ("net", False),

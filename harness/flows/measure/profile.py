@@ -78,6 +78,7 @@ def profile(
         progress,
         listeners=(*listeners, collector),
         reproduce=_reproducer(origins, settings, plan.platform),
+        counted="each benchmark in two passes, latency and operators",
     )
     digests = {traced.digest for _, traced in passes}
     untraced = {_key(result, origins): result for result in collector.results if result.benchmark.digest not in digests}

@@ -203,11 +203,12 @@ class Reporting:
         """True if there is nothing to resume: every result is kept, and no device was lost."""
         return self.stored and not self._outcomes[Outcome.DEVICE_LOST]
 
-    def summary(self, place: Path | None = None) -> str:
+    def summary(self, place: Path | None = None, counted: str = "") -> str:
         """Return the numbers of outcomes in a sentence, and where the results are.
 
         Args:
             place: Folder of the results.
+            counted: Sentence about what is counted, where that is not the benchmarks.
         """
         parts = [f"{count} {word}{_plural_ending(word, count)}" for word, count in self._words.items()]
         if self._different:
@@ -218,7 +219,8 @@ class Reporting:
         parts += [f"{count} not reported by `{name}`" for name, count in unreported.items()]
         parts += [f"`{name}` not finished" for name in self._unfinished if name not in unreported]
         kept = "" if place is None or not self._stored else f"; results: {place}"
-        return (", ".join(parts) or "nothing measured") + kept
+        counts = ", ".join(parts) or "nothing measured"
+        return f"{counts}; {counted}{kept}" if counted else f"{counts}{kept}"
 
     def describe_kept(self, pairs: int = 0) -> str:
         """Return what an interruption has left, in a sentence.

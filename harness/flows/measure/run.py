@@ -37,6 +37,7 @@ def run(
     listeners: Sequence[Reporter] = (),
     reproduce: Callable[[Result], Reproduction | None] | None = None,
     kept_outputs: Path | None = None,
+    counted: str = "",
 ) -> ExitCode:
     """Measure every benchmark of the plan once, and report.
 
@@ -49,6 +50,7 @@ def run(
         listeners: Receive each result, beside the reporters.
         reproduce: Returns the command that measures a result once more (default: that of `harness run`).
         kept_outputs: Folder to keep the outputs of the only evaluated benchmark in; None keeps none.
+        counted: Sentence of the summary about what it counts; empty where that is the benchmarks.
     """
     reproduce = reproduce or partial(reproduce_run, settings=settings, side=side, platform=plan.platform)
     reporters = prepare_reporters(settings) if reporters is None else reporters
@@ -70,7 +72,7 @@ def run(
         raise
     finally:
         reporting.close()
-    progress.say(reporting.summary(settings.local_reporter))
+    progress.say(reporting.summary(settings.local_reporter, counted))
     return reporting.exit_code(plan_exit_code(plan), builds_exit_code(builds), files_exit_code(files), devices)
 
 
