@@ -21,6 +21,7 @@ from harness.core.errors import BuildFailed
 from harness.testing.progress import RecordedProgress
 from tests.builders.recipe_parts import OURS, TOOLS, Folder
 from tests.builders.sources.repositories import missing
+from tests.shared_folders import share_tiny_programs
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("releases")]  # each is built once
 
@@ -56,11 +57,7 @@ def newer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("programs")
-    argv = (sys.executable, str(ROOT / "tests/frameworks/executorch/tiny_programs.py"), str(folder))
-    completed = shell.run(Command(argv, timeout_s=300))
-    assert completed.ok, completed.stderr
-    return folder
+    return share_tiny_programs(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from platforms.android.settings.settings_log import LOG_ON_PHONE
 from tests.cli.project import generic, one_test
 from tests.e2e.desk import AS_BOUGHT, NEIGHBOUR, OWN, Desk, identity, outcomes_by_phone, program_starts, settings_of, sh
 from tests.processes import wait_until
+from tests.shared_folders import share_cache_of_runners
 
 pytestmark = pytest.mark.slow
 
@@ -147,9 +148,9 @@ def test_spread_benchmarks_are_measured_once_each(desk: Desk, witness: Path) -> 
     )
 
 
-def test_the_native_runner_of_executorch_measures_a_model(desk: Desk) -> None:
+def test_the_native_runner_of_executorch_measures_a_model(desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> None:
     try:
-        program = native_build(desk.project.cache, RecordedProgress()).programs["program"]
+        program = native_build(share_cache_of_runners(tmp_path_factory), RecordedProgress()).programs["program"]
         libraries = sorted((wheel_with_sdk().package / "lib").glob("libexecutorch*.so"))
     except BuildFailed as reason:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(str(reason))

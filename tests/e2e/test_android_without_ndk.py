@@ -5,7 +5,6 @@ from __future__ import annotations
 import array
 import json
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,13 +18,12 @@ from harness.testing.phones import start_phones, unavailable_reason
 from tests.builders.arm64_program import CMAKELISTS, source_of
 from tests.cli.project import Project, generic, one_test
 from tests.e2e.desk import OWN, Desk, codes, forget_locks, sh
+from tests.shared_folders import share_language_models, share_tiny_programs
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("arm64")]
 """One process runs them all: each would export the language model and compile the runners for itself."""
 
-TINY_PROGRAMS = Path(__file__).parents[1] / "frameworks" / "executorch" / "tiny_programs.py"
 MODELS = Path(__file__).parents[2] / "specifications" / "models"
-LANGUAGE_MODELS = TINY_PROGRAMS.with_name("language_models.py")
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +44,9 @@ def arm64_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
             forget_locks(lab)
 
 
-def test_a_model_runs_on_a_phone_without_an_ndk(arm64_desk: Desk) -> None:
+def test_a_model_runs_on_a_phone_without_an_ndk(arm64_desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> None:
     project, (phone,) = arm64_desk.project, arm64_desk.phones
-    (project.folder / "models").mkdir()
-    made = shell.run(Command((sys.executable, str(TINY_PROGRAMS), str(project.folder / "models")), timeout_s=300))
-    assert made.ok, made.stderr
-    model = {"filename": "linear.pte", "location": str(project.folder / "models" / "linear.pte")}
+    model = {"filename": "linear.pte", "location": str(share_tiny_programs(tmp_path_factory) / "linear.pte")}
     test = {"identifier": "linear", "metric": "delay", "threads": 2, "iter": 20, "operators": True}
     fields = {"name": "linear", "format": "executorch", "framework": "executorch", "repeat": 2}
     spec = project.write("spec.json", {"model": {**fields, "files": {"model": model}}, "tests": [test]})
@@ -81,10 +76,7 @@ def test_a_model_runs_on_a_phone_without_an_ndk(arm64_desk: Desk) -> None:
 @pytest.fixture(scope="module")
 def decoders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of small language models, and of what eager torch generates with them."""
-    folder = tmp_path_factory.mktemp("language_models")
-    made = shell.run(Command((sys.executable, str(LANGUAGE_MODELS), str(folder)), timeout_s=300))
-    assert made.ok, made.stderr
-    return folder
+    return share_language_models(tmp_path_factory)
 
 
 def test_a_phone_generates_the_tokens_of_eager_torch(arm64_desk: Desk, decoders: Path) -> None:

@@ -13,16 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from harness import shell
-from harness.core.command import Command
 from tests.benchmarks.decisions.slowed_runner import VARIABLE, compile_slowed_runner
 from tests.cli.project import Project, command
 from tests.e2e.groups import MEASURING
 from tests.processes import wait_until
+from tests.shared_folders import share_language_models, share_tiny_programs
 
 pytestmark = [pytest.mark.slow, MEASURING]
-
-SCRIPTS = Path(__file__).parents[1] / "frameworks" / "executorch"
 
 
 @pytest.fixture(scope="module")
@@ -32,19 +29,12 @@ def runner(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return export("tiny_programs.py", tmp_path_factory.mktemp("programs")) / "square.pte"
+    return share_tiny_programs(tmp_path_factory) / "square.pte"
 
 
 @pytest.fixture(scope="module")
 def language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return export("language_models.py", tmp_path_factory.mktemp("language_models")) / "dynamic.pte"
-
-
-def export(script: str, folder: Path) -> Path:
-    """Run a script that exports programs into a folder."""
-    completed = shell.run(Command((sys.executable, str(SCRIPTS / script), str(folder)), timeout_s=300))
-    assert completed.ok, completed.stderr
-    return folder
+    return share_language_models(tmp_path_factory) / "dynamic.pte"
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from harness.testing.progress import RecordedProgress
 from tests.cli.project import Project, generic, observe, one_test
 from tests.e2e.desk import Desk
 from tests.e2e.groups import MEASURING
+from tests.shared_folders import share_cache_of_runners
 
 pytestmark = [pytest.mark.slow, MEASURING]
 
@@ -53,7 +54,7 @@ def project(tmp_path: Path) -> Project:
 @pytest.fixture(scope="module")
 def runner(tmp_path_factory: pytest.TempPathFactory) -> Build:
     try:
-        return native_build(tmp_path_factory.mktemp("cache"), RecordedProgress())
+        return native_build(share_cache_of_runners(tmp_path_factory), RecordedProgress())
     except BuildFailed as reason:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(str(reason))
 

@@ -1,19 +1,15 @@
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from frameworks.executorch.runners.choice import python_build
 from frameworks.executorch.runners.native import native_build
-from harness import shell
 from harness.core.benchmark import Benchmark, Model, Origin
 from harness.core.build import Build
-from harness.core.command import Command
 from harness.testing.progress import RecordedProgress
-
-HERE = Path(__file__).parent
+from tests.shared_folders import share_cache_of_runners, share_language_models, share_tiny_programs
 
 
 @pytest.fixture
@@ -23,24 +19,17 @@ def progress() -> RecordedProgress:
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("programs")
-    command = Command((sys.executable, str(HERE / "tiny_programs.py"), str(folder)), timeout_s=300)
-    completed = shell.run(command)
-    assert completed.ok, completed.stderr
-    return folder
+    return share_tiny_programs(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
 def language_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("language_models")
-    completed = shell.run(Command((sys.executable, str(HERE / "language_models.py"), str(folder)), timeout_s=300))
-    assert completed.ok, completed.stderr
-    return folder
+    return share_language_models(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
 def runner_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("runners")
+    return share_cache_of_runners(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

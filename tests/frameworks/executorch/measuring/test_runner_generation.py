@@ -198,13 +198,16 @@ REFUSED = {
 
 
 @pytest.fixture(scope="module")
-def hostile(language_models: Path) -> Path:
-    """The folder of the programs, with files of tokens that are wrong."""
+def hostile(language_models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the programs, with files of tokens that are wrong."""
+    folder = tmp_path_factory.mktemp("hostile")
+    for path in language_models.iterdir():
+        (folder / path.name).symlink_to(path)
     for name, tokens in {"beyond": (63, 64), "below": (-1,), "single": (1,)}.items():
-        (language_models / f"{name}.bin").write_bytes(array.array("q", tokens).tobytes())
-    (language_models / "empty.bin").write_bytes(b"")
-    (language_models / "odd.bin").write_bytes(bytes(9))
-    return language_models
+        (folder / f"{name}.bin").write_bytes(array.array("q", tokens).tobytes())
+    (folder / "empty.bin").write_bytes(b"")
+    (folder / "odd.bin").write_bytes(bytes(9))
+    return folder
 
 
 @pytest.mark.parametrize(("line", "sentence"), REFUSED.items(), ids=REFUSED)

@@ -1,0 +1,50 @@
+"""Folders that one process of a run of tests fills, and the others read."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness import shell
+from harness.core.command import Command
+from harness.files.locks import FileLock
+from tests.conftest import folder_of_run
+
+SCRIPTS = Path(__file__).parent / "frameworks" / "executorch"
+
+
+def share_folder(factory: pytest.TempPathFactory, name: str, fill: Callable[[Path], None]) -> Path:
+    """Return the folder of that name, filled by whoever needs it first. Tests must not change it."""
+    folder = folder_of_run(factory) / "shared" / name
+    with FileLock(folder.with_suffix(".lock")):
+        if not folder.exists():
+            partial = folder.with_suffix(".partial")
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+            fill(partial)
+            partial.rename(folder)
+    return folder
+
+
+def share_cache_of_runners(factory: pytest.TempPathFactory) -> Path:
+    """Return the cache where `native_build` finds the runner: one process of this run of tests compiles it."""
+    return folder_of_run(factory) / "shared" / "runners"
+
+
+def share_tiny_programs(factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of programs that `tiny_programs.py` exports."""
+    return share_folder(factory, "tiny_programs", lambda folder: _run("tiny_programs.py", folder))
+
+
+def share_language_models(factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of tiny language models, and of what eager torch generates with them."""
+    return share_folder(factory, "language_models", lambda folder: _run("language_models.py", folder))
+
+
+def _run(script: str, folder: Path) -> None:
+    completed = shell.run(Command((sys.executable, str(SCRIPTS / script), str(folder)), timeout_s=300))
+    assert completed.ok, completed.stderr
