@@ -19,6 +19,17 @@ for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist takes down the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one process run the tests that share a fixture of their module; each process would make one of its own."""
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("xdist_group") is None:
+            fixtures = item._fixtureinfo.name2fixturedefs.values()  # pytest tells it nowhere else
+            if any(definitions[-1].scope == "module" for definitions in fixtures):
+                item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
 # Shared machines pause for longer than any deadline; a test's speed is not what is tested.
 settings.register_profile("calm", deadline=None)
 settings.load_profile("calm")

@@ -20,7 +20,7 @@ from harness.testing.frameworks import benchmark_of
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with `fp32.onnx`, `q8.onnx`, and the same model of PyTorch."""
     folder = tmp_path_factory.mktemp("onnx-models")

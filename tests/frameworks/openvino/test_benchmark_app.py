@@ -105,6 +105,7 @@ def test_long_outputs_take_linear_time() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("openvino")
 def test_the_real_tool_is_read(exported: tuple[Path, ExportReport], tmp_path: Path) -> None:
     unpacked = shell.run(Command((sys.executable, "-m", archive.__name__, str(exported[0]), str(tmp_path))))
     assert unpacked.ok, unpacked.stderr

@@ -18,7 +18,7 @@ from harness.core.metric import Observation
 from harness.display.quiet import QuietTask
 from harness.files.digests import md5_of_file
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("openvino")]  # one process exports the model
 
 Exported = tuple[Path, ExportReport]
 

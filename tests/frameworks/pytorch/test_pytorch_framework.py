@@ -18,7 +18,7 @@ from harness.display.quiet import QuietTask
 FORMS = ("eager", "torchscript", "lite_interpreter")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("torch-models")
     framework = pytorch.create(Settings(cache_dir=folder / "cache"))
