@@ -15,12 +15,18 @@ RESERVED = frozenset({"build", "dist", "env", "node_modules", "spec", "target", 
 
 
 @pytest.mark.slow
-def test_every_test_module_is_collected() -> None:
-    command = (sys.executable, "-m", "pytest", "--collect-only", "-q", "-q", "-p", "no:cacheprovider", "tests")
+def test_every_test_module_is_collected_and_every_test_is_named_alike_each_time(
+    request: pytest.FixtureRequest,
+) -> None:
+    """A name with a time or an address in it would be another one in the next process, and end a parallel run."""
+    command = (sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "tests")
     listing = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    collected = {line.split(":")[0] for line in listing.splitlines() if line.startswith("tests/")}
+    collected = {line for line in listing.splitlines() if line.startswith("tests/")}
     existing = {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py")}
-    assert existing - collected == set()
+    assert existing - {line.split(":")[0] for line in collected} == set()
+    groups = {item: mark.args[0] for item in request.session.items for mark in item.iter_markers("xdist_group")}
+    ours = {item.nodeid.removesuffix(f"@{groups.get(item)}") for item in request.session.items}
+    assert ours - collected == set()
 
 
 @pytest.mark.parametrize("room", ROOMS)

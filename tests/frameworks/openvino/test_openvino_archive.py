@@ -72,6 +72,7 @@ def with_another_offset() -> bytes:
         without_weights(),
         with_another_offset(),
     ],
+    ids=["empty", "short", "zeros", "no-end", "half", "no-beginning", "compressed", "no-weights", "wrong-offset"],
 )
 def test_other_files_are_refused_in_words(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "model"
