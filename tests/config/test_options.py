@@ -255,7 +255,6 @@ class BenchOptions:
 """
 _PLATFORM = """
 import dataclasses
-import torch  # as heavy as platforms get: not for --help
 
 from bench_options import BenchOptions
 from platforms.host.platform import Host
