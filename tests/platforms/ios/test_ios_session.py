@@ -183,6 +183,7 @@ def test_a_phone_that_no_longer_trusts_this_computer_is_listed_as_such(
     make_ios: MakeIos, iphones: IPhoneLab, iphone: StandInIPhone
 ) -> None:
     platform = make_ios()
+    iphones.phones[1].plug()
     iphone.distrust()
     statuses = {status.name: status for status in platform.list_devices()}
     assert len(statuses) == 2
