@@ -9,9 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from frameworks.executorch.exporting.exporter import EXPORTER
+from frameworks.exporting.companions import REPORT, beside
 from harness import shell
+from harness.core.benchmark import Export
+from harness.core.cached_files import ExportReport
 from harness.core.command import Command
 from harness.files.locks import FileLock
+from harness.testing.progress import RecordedProgress
 from tests.conftest import folder_of_run
 
 SCRIPTS = Path(__file__).parent / "frameworks" / "executorch"
@@ -43,6 +48,17 @@ def share_tiny_programs(factory: pytest.TempPathFactory) -> Path:
 def share_language_models(factory: pytest.TempPathFactory) -> Path:
     """Return the folder of tiny language models, and of what eager torch generates with them."""
     return share_folder(factory, "language_models", lambda folder: _run("language_models.py", folder))
+
+
+def share_mobilenet_v2(factory: pytest.TempPathFactory) -> tuple[Path, ExportReport]:
+    """Return MobileNetV2, lowered by the recipe `xnnpack_fp32` in a process of its own, and what that one reports."""
+
+    def export(folder: Path) -> None:
+        with RecordedProgress().task("exporting") as task:
+            EXPORTER.export(Export(definition="mv2", recipe="xnnpack_fp32"), folder / "mv2.pte", task)
+
+    program = share_folder(factory, "mobilenet_v2", export) / "mv2.pte"
+    return program, ExportReport.model_validate_json(beside(program, REPORT).read_bytes())
 
 
 def _run(script: str, folder: Path) -> None:

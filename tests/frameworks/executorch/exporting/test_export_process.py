@@ -25,6 +25,7 @@ from harness.core.command import Command
 from harness.core.errors import ExportFailed
 from harness.core.program_graph import ProgramGraph
 from tests.processes import is_running, wait_until, written
+from tests.shared_folders import share_mobilenet_v2
 
 NETS = """
 import os, signal, sys, time
@@ -251,8 +252,8 @@ def test_a_hint_of_the_export_process_is_passed_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_xnnpack_delegates_all_of_mobilenet_v2(tmp_path: Path) -> None:
-    delegation = export(Export(definition="mv2", recipe="xnnpack_fp32"), tmp_path).delegation
+def test_xnnpack_delegates_all_of_mobilenet_v2(tmp_path_factory: pytest.TempPathFactory) -> None:
+    delegation = share_mobilenet_v2(tmp_path_factory)[1].delegation
 
     assert delegation is not None
     assert (delegation.subgraphs, delegation.delegated_count, delegation.non_delegated_count) == (1, 205, 1)

@@ -10,16 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.executorch import create
 from frameworks.executorch.identification import identify_operators
 from frameworks.observations.observer import parse_lines
 from harness import shell
-from harness.config.settings import Settings
-from harness.core.benchmark import Export
 from harness.core.build import Build
 from harness.core.command import Command
 from harness.core.metric import Metric, Observation
-from harness.testing.progress import RecordedProgress
+from tests.shared_folders import share_mobilenet_v2
 
 pytestmark = pytest.mark.slow
 
@@ -48,10 +45,7 @@ def as_metric(observation: Observation) -> Metric:
 
 @pytest.fixture(scope="module")
 def mv2(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("mv2") / "mv2.pte"
-    with RecordedProgress().task("exporting") as task:
-        create(Settings()).export(Export(definition="mv2", recipe="xnnpack_fp32"), place, task)
-    return place
+    return share_mobilenet_v2(tmp_path_factory)[0]
 
 
 @pytest.fixture
