@@ -21,7 +21,7 @@ from harness.config.parsing import describe_first_mistake
 from harness.config.settings import Settings
 from harness.core.errors import UsageError
 from harness.core.placeholders import suggest
-from harness.specification.document import Document
+from harness.specification.document import SpecificationDocument
 from harness.specification.load import default_args
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Request(Struct, frozen=True):
     """
 
     settings: Settings
-    documents: tuple[Document, ...]
+    documents: tuple[SpecificationDocument, ...]
     compare: CompareRequest | None = None
 
     def load_benchmarks(self) -> tuple[Benchmark, ...]:
@@ -143,7 +143,7 @@ def _split(
     return options, sides
 
 
-def _settings(spec: Specifications, options: dict[str, object]) -> tuple[Settings, tuple[Document, ...]]:
+def _settings(spec: Specifications, options: dict[str, object]) -> tuple[Settings, tuple[SpecificationDocument, ...]]:
     """Return the settings, with the layers of the command line below the keywords."""
     table = arguments.installed_options()
     files, documents = split(spec)

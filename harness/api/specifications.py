@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from harness.core import DICTIONARY_NAME
 from harness.core.errors import UsageError
-from harness.specification.document import Document
+from harness.specification.document import SpecificationDocument
 
 Specification: TypeAlias = str | PathLike[str] | Mapping[str, object]
 Specifications: TypeAlias = Specification | Sequence[Specification]
@@ -19,7 +19,7 @@ _NAME: Final = f"{DICTIONARY_NAME}>"
 """Name of a dictionary in messages and results."""
 
 
-def split(spec: Specifications) -> tuple[tuple[str | Path, ...], tuple[Document, ...]]:
+def split(spec: Specifications) -> tuple[tuple[str | Path, ...], tuple[SpecificationDocument, ...]]:
     """Return the files and the documents among specifications. A text may also be the name of a built-in one.
 
     Raises:
@@ -36,9 +36,9 @@ def split(spec: Specifications) -> tuple[tuple[str | Path, ...], tuple[Document,
     return files, tuple(_document(name, item) for name, item in zip(names, mappings, strict=True))
 
 
-def _document(name: str, value: Mapping[str, object]) -> Document:
+def _document(name: str, value: Mapping[str, object]) -> SpecificationDocument:
     """Return a dictionary as what a JSON file with its content would be: tuples are lists, keys are texts."""
     try:
-        return Document.of_value(Path(name), json.loads(json.dumps(value, allow_nan=False)))
+        return SpecificationDocument.of_value(Path(name), json.loads(json.dumps(value, allow_nan=False)))
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"{name} has a value that JSON does not know: {error}") from error

@@ -40,7 +40,7 @@ KINDS: Final = ("delay", GENERATION_KIND, LOAD_TIME, MEMORY, "size", "accuracy",
 """Kinds of figures that a list of metrics may name. A single metric may be any word, as in FAI-PEP."""
 
 
-class Origin(Value):
+class SpecificationPlace(Value):
     """Place in a specification file; error messages quote it.
 
     Attributes:
@@ -113,7 +113,7 @@ class ModelFile(Value):
     location: str | None = None
     md5: str | None = None
     export: Export | None = None
-    origin: Origin
+    origin: SpecificationPlace
 
     @property
     def is_generated(self) -> bool:
@@ -294,8 +294,8 @@ class Benchmark(Value):
     sustained: SustainedRequest | None = None
     variables: dict[str, str] = {}
     meta: dict[str, JsonValue] = {}
-    origin: Origin
-    framework_origin: Origin | None = None
+    origin: SpecificationPlace
+    framework_origin: SpecificationPlace | None = None
     digest: str
 
     @property

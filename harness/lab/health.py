@@ -24,7 +24,7 @@ from harness.core.values import Value
 from harness.files.atomic import write_atomically
 from harness.flows.measure.workload import load_benchmarks
 from harness.lab.jobs import Job, PairsRequest, choose_settings, own_versions
-from harness.specification.document import Document
+from harness.specification.document import SpecificationDocument
 
 WITHOUT_SHELL: Final = frozenset({"ios"})
 """Platforms whose devices cannot run the reference."""
@@ -239,7 +239,7 @@ def health_file(cache_dir: Path, device: Device) -> Path:
 
 def reference_job(settings: Settings) -> Job:
     """Return the job of a check: the reference against itself, by few pairs."""
-    document = Document.of_value(Path("reference.json"), _REFERENCE)
+    document = SpecificationDocument.of_value(Path("reference.json"), _REFERENCE)
     (benchmark,) = load_benchmarks(dataclasses.replace(settings, benchmark_file=()), [document])
     pairs = PairsRequest(
         control=None,

@@ -14,7 +14,7 @@ from msgspec import Struct
 from pydantic import JsonValue, ValidationError
 
 from harness.core.placeholders import find_placeholders, suggest
-from harness.specification.document import Document, Findings, join
+from harness.specification.document import Findings, SpecificationDocument, join
 from harness.specification.file_format import ModelSection, Specification, SpecificationList, Test
 from harness.specification.generation import check_generation
 from harness.specification.power import check_power
@@ -101,7 +101,7 @@ def check_list(findings: Findings) -> SpecificationList | None:
     return specifications
 
 
-def is_list(document: Document) -> bool:
+def is_list(document: SpecificationDocument) -> bool:
     """Return whether a document is a list of specifications."""
     return isinstance(document.value, dict) and "benchmarks" in document.value
 

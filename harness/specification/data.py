@@ -12,14 +12,14 @@ from harness.core.benchmark import Benchmark, ModelFile
 from harness.core.examples import DataRequest
 from harness.specification.document import Findings, join
 from harness.specification.local_paths import local_path
-from harness.specification.scope import Scope
+from harness.specification.scope import PlaceholderScope
 from harness.specification.sections import Data
 
 _PATHS: Final = ("path", "labels")
 """Options that are paths, as are those that end in `_path`."""
 
 
-def read_data(entry: Data, scope: Scope, pointer: str) -> DataRequest:
+def read_data(entry: Data, scope: PlaceholderScope, pointer: str) -> DataRequest:
     """Read a request for examples, with its placeholders replaced; paths stay as they are written."""
     if isinstance(entry, str):
         return DataRequest(provider=scope.resolve(entry, pointer))
@@ -70,7 +70,7 @@ def make_paths_absolute(benchmark: Benchmark, root: Path | None, findings: Findi
     )
 
 
-def _resolve(value: JsonValue, scope: Scope, pointer: str) -> JsonValue:
+def _resolve(value: JsonValue, scope: PlaceholderScope, pointer: str) -> JsonValue:
     """Replace the placeholders in all texts of a value."""
     if isinstance(value, str):
         return scope.resolve(value, pointer)

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 from pydantic import JsonValue
 
-from harness.core.benchmark import Origin
+from harness.core.benchmark import SpecificationPlace
 from harness.core.errors import Problem, SpecificationError
 
 
@@ -18,7 +18,7 @@ def join(pointer: str, *segments: str | int) -> str:
     return pointer + "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
 
 
-class Document(Struct, frozen=True):
+class SpecificationDocument(Struct, frozen=True):
     """Content of one file, with the place of every value.
 
     Attributes:
@@ -30,30 +30,34 @@ class Document(Struct, frozen=True):
 
     file: Path
     value: JsonValue
-    places: Mapping[str, Origin]
+    places: Mapping[str, SpecificationPlace]
 
     @classmethod
-    def of_value(cls, file: Path, value: JsonValue) -> Document:
+    def of_value(cls, file: Path, value: JsonValue) -> SpecificationDocument:
         """Return a document that was made in memory: its places have pointers and no lines.
 
         Args:
             file: Name in messages; relative locations are relative to its folder.
             value: Its content.
         """
-        return cls(file, value, {pointer: Origin(file=file, pointer=pointer) for pointer in _pointers(value)})
+        return cls(
+            file, value, {pointer: SpecificationPlace(file=file, pointer=pointer) for pointer in _pointers(value)}
+        )
 
-    def place(self, pointer: str) -> Origin:
+    def place(self, pointer: str) -> SpecificationPlace:
         """Return the place of a pointer, or of the nearest value around it."""
         while pointer and pointer not in self.places:
             pointer = pointer.rpartition("/")[0]
-        return self.places.get(pointer) or Origin(file=self.file, line=1)
+        return self.places.get(pointer) or SpecificationPlace(file=self.file, line=1)
 
-    def restrict(self, keys: Collection[str]) -> Document:
+    def restrict(self, keys: Collection[str]) -> SpecificationDocument:
         """Keep only the members of the object that have one of these keys."""
         members = self.value if isinstance(self.value, dict) else {}
-        return Document(self.file, {key: value for key, value in members.items() if key in keys}, self.places)
+        return SpecificationDocument(
+            self.file, {key: value for key, value in members.items() if key in keys}, self.places
+        )
 
-    def member(self, key: str) -> Document:
+    def member(self, key: str) -> SpecificationDocument:
         """Return one member of the object as a document of its own; an empty object where there is none."""
         prefix = join("", key)
         value = self.value.get(key, {}) if isinstance(self.value, dict) else {}
@@ -62,19 +66,19 @@ class Document(Struct, frozen=True):
             for pointer, place in self.places.items()
             if pointer == prefix or pointer.startswith(prefix + "/")
         }
-        return Document(self.file, value, places)
+        return SpecificationDocument(self.file, value, places)
 
-    def with_defaults(self, defaults: Document) -> Document:
+    def with_defaults(self, defaults: SpecificationDocument) -> SpecificationDocument:
         """Fill in from `defaults` whatever the object does not define itself."""
-        return Document(self.file, _merge(self.value, defaults.value), {**defaults.places, **self.places})
+        return SpecificationDocument(self.file, _merge(self.value, defaults.value), {**defaults.places, **self.places})
 
-    def with_member_defaults(self, key: str, defaults: Document) -> Document:
+    def with_member_defaults(self, key: str, defaults: SpecificationDocument) -> SpecificationDocument:
         """Fill in from `defaults` whatever the object under one key does not define, if there is one."""
         if not isinstance(self.value, dict) or not isinstance(self.value.get(key), dict):
             return self
         value = {**self.value, key: _merge(self.value[key], defaults.value)}
         moved = {join("", key) + pointer: place for pointer, place in defaults.places.items() if pointer}
-        return Document(self.file, value, {**moved, **self.places})
+        return SpecificationDocument(self.file, value, {**moved, **self.places})
 
 
 class Problems:
@@ -83,7 +87,7 @@ class Problems:
     def __init__(self) -> None:
         self._problems: dict[Problem, None] = {}
 
-    def add(self, place: Origin, message: str, hint: str | None = None) -> None:
+    def add(self, place: SpecificationPlace, message: str, hint: str | None = None) -> None:
         """Note one problem at a place."""
         self._problems[Problem(place.file, place.line, place.pointer, message, hint)] = None
 
@@ -112,7 +116,7 @@ class Problems:
 class Findings(Struct, frozen=True):
     """Problems of one document, noted by JSON pointer."""
 
-    document: Document
+    document: SpecificationDocument
     problems: Problems
 
     def add(self, pointer: str, message: str, hint: str | None = None) -> None:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from pydantic import JsonValue
 
 from harness.core.app import App
-from harness.core.benchmark import KINDS, Benchmark, HostStep, Input, Model, ModelFile, Origin
+from harness.core.benchmark import KINDS, Benchmark, HostStep, Input, Model, ModelFile, SpecificationPlace
 from harness.core.examples import DataRequest
 from harness.core.generation import GenerationRequest
 from harness.core.metric import Direction
@@ -38,7 +38,14 @@ from harness.specification.matrix import Combination, apply_axes, count_shapes, 
 from harness.specification.power import is_about_energy, request_power
 from harness.specification.probes import request_probes
 from harness.specification.scenario import request_arrival, request_sustained
-from harness.specification.scope import BUILT_IN, Scope, file_names, identifier_template, known_values, launch_count
+from harness.specification.scope import (
+    BUILT_IN,
+    PlaceholderScope,
+    file_names,
+    identifier_template,
+    known_values,
+    launch_count,
+)
 from harness.specification.sections import Step
 
 _TESTS = re.compile(r"[\w+-][\w.+ -]{0,199}\.xctest")
@@ -190,7 +197,7 @@ class _Expansion(Struct, frozen=True, dict=True):
             for name, value in options.items()
         }
 
-    def _place(self, pointer: str) -> Origin:
+    def _place(self, pointer: str) -> SpecificationPlace:
         return self.context.findings.document.place(pointer)
 
     @property
@@ -198,14 +205,14 @@ class _Expansion(Struct, frozen=True, dict=True):
         return self.context.parts.model
 
     @cached_property
-    def _scope(self) -> Scope:
+    def _scope(self) -> PlaceholderScope:
         values = known_values(self._section, self.test, self.axes, self.shape, self.context.meta)
         values |= {name: format_scalar(value) for name, value in self.context.options.string_map.items()}
         values["ID"] = str(self.number)
         for name in self.context.parts.undefined:
             values.setdefault(name, name)
         later = BUILT_IN | self.context.options.programs | frozenset(file_names(self._section, self.test))
-        return Scope(values, later, self.context.findings)
+        return PlaceholderScope(values, later, self.context.findings)
 
     @cached_property
     def _inputs(self) -> tuple[Input, ...]:

@@ -15,7 +15,7 @@ from harness.files.numbers import element_types
 from harness.specification.data import read_data
 from harness.specification.document import Findings, join
 from harness.specification.local_paths import local_path
-from harness.specification.scope import Scope
+from harness.specification.scope import PlaceholderScope
 from harness.specification.sections import (
     ExportEntry,
     ExportInput,
@@ -54,7 +54,7 @@ class FileReader(Struct, frozen=True):
         inputs: The benchmark's inputs: an export without inputs of its own takes them.
     """
 
-    scope: Scope
+    scope: PlaceholderScope
     inputs: tuple[Input, ...]
 
     def read_files(self, files: Files | Many[FileEntry], prefix: str, pointer: str) -> tuple[ModelFile, ...]:

@@ -10,7 +10,7 @@ from harness.core.generation import MOST_TOKENS, TOKENIZER, GenerationRequest
 from harness.core.placeholders import suggest
 from harness.specification.document import Findings, join
 from harness.specification.file_format import GenerationEntry, Test
-from harness.specification.scope import Scope
+from harness.specification.scope import PlaceholderScope
 
 _MEANINGLESS: Final = {
     "inputs": "the prompt is what the model gets",
@@ -52,7 +52,7 @@ def check_generation(test: Test, pointer: str, findings: Findings) -> None:
 
 
 def request_generation(
-    entry: GenerationEntry, scope: Scope, files: Collection[str], pointer: str
+    entry: GenerationEntry, scope: PlaceholderScope, files: Collection[str], pointer: str
 ) -> GenerationRequest | None:
     """Return what a test generates; None where a problem was found.
 
@@ -81,7 +81,7 @@ def request_generation(
     )
 
 
-def _read_numbers(entry: GenerationEntry, scope: Scope, pointer: str) -> Iterator[tuple[str, int | None]]:
+def _read_numbers(entry: GenerationEntry, scope: PlaceholderScope, pointer: str) -> Iterator[tuple[str, int | None]]:
     """Yield each number that is given with its key; None for one that is none."""
     for key, least in _LEAST.items():
         given: int | str | None = getattr(entry, key)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from harness.core.benchmark import Origin
-from harness.specification.document import Document, Problems, join
+from harness.core.benchmark import SpecificationPlace
+from harness.specification.document import Problems, SpecificationDocument, join
 
 MOST_LEVELS = 64
 """Levels of lists and objects in a document, which readers descend by recursion; specifications have about ten."""
@@ -20,7 +20,7 @@ NESTED_TOO_DEEPLY = f"nested too deeply: a document has at most {MOST_LEVELS} le
 _LEXEME = re.compile(r'[ \t\r\n]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+)')
 
 
-def read_json(file: Path, text: str, problems: Problems) -> Document | None:
+def read_json(file: Path, text: str, problems: Problems) -> SpecificationDocument | None:
     """Read one JSON document. Duplicate keys are problems, but the document is still returned.
 
     Args:
@@ -34,18 +34,18 @@ def read_json(file: Path, text: str, problems: Problems) -> Document | None:
     try:
         value: JsonValue = json.loads(text)
     except json.JSONDecodeError as error:
-        place = Origin(file=file, line=error.lineno)
+        place = SpecificationPlace(file=file, line=error.lineno)
         problems.add(place, _syntax_message(error), _syntax_hint(text, error))
         return None
     except RecursionError:
-        problems.add(Origin(file=file, line=1), NESTED_TOO_DEEPLY)
+        problems.add(SpecificationPlace(file=file, line=1), NESTED_TOO_DEEPLY)
         return None
     except ValueError:
-        problems.add(Origin(file=file, line=1), "cannot be read: a number has too many digits")
+        problems.add(SpecificationPlace(file=file, line=1), "cannot be read: a number has too many digits")
         return None
     scanner = _Scanner(file, problems)
     scanner.scan(text)
-    return None if scanner.unusable else Document(file, value, scanner.places)
+    return None if scanner.unusable else SpecificationDocument(file, value, scanner.places)
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class _Scanner:
     """Scanner of a text that is known to be valid JSON; notes the place of every value."""
 
     def __init__(self, file: Path, problems: Problems) -> None:
-        self.places: dict[str, Origin] = {}
+        self.places: dict[str, SpecificationPlace] = {}
         self.unusable = False
         self._file = file
         self._problems = problems
@@ -81,7 +81,7 @@ class _Scanner:
         if len(self._open) <= MOST_LEVELS:
             return False
         self.unusable = True
-        self._problems.add(Origin(file=self._file, line=self._line), NESTED_TOO_DEEPLY)
+        self._problems.add(SpecificationPlace(file=self._file, line=self._line), NESTED_TOO_DEEPLY)
         return True
 
     def _take(self, lexeme: str) -> None:
@@ -98,7 +98,7 @@ class _Scanner:
 
     def _take_key(self, inner: _Container, lexeme: str) -> None:
         inner.key = str(json.loads(lexeme))
-        place = Origin(file=self._file, pointer=join(inner.pointer, inner.key), line=self._line)
+        place = SpecificationPlace(file=self._file, pointer=join(inner.pointer, inner.key), line=self._line)
         before = inner.keys.get(inner.key)
         if before is not None:
             self._problems.add(place, f"key `{inner.key}` is given twice (first on line {before})", "keep one of them")
@@ -109,7 +109,7 @@ class _Scanner:
     def _take_value(self, inner: _Container | None, lexeme: str) -> None:
         pointer = "" if inner is None else join(inner.pointer, inner.index if inner.key is None else inner.key)
         if inner is None or inner.key is None:
-            self.places[pointer] = Origin(file=self._file, pointer=pointer, line=self._line)
+            self.places[pointer] = SpecificationPlace(file=self._file, pointer=pointer, line=self._line)
         if lexeme in "{[":
             self._open.append(_Container(pointer, is_object=lexeme == "{"))
         elif lexeme.startswith('"'):
@@ -118,7 +118,7 @@ class _Scanner:
             self.unusable = True
             self._problems.add(self.places[pointer], f"{lexeme} is not a finite number")
 
-    def _check_text(self, lexeme: str, place: Origin) -> None:
+    def _check_text(self, lexeme: str, place: SpecificationPlace) -> None:
         if "\\u" in lexeme and has_half_character(json.loads(lexeme)):
             self.unusable = True
             self._problems.add(place, "text contains half of a surrogate pair", "write the character itself")

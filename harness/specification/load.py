@@ -14,13 +14,13 @@ from typing import Final
 from msgspec import Struct
 from pydantic import JsonValue
 
-from harness.core.benchmark import Benchmark, Origin
+from harness.core.benchmark import Benchmark, SpecificationPlace
 from harness.core.errors import Problem
 from harness.core.placeholders import find_placeholders
 from harness.core.scalars import format_scalar
 from harness.files.reading import read_bounded
 from harness.specification.check import check_list, check_specification, is_list
-from harness.specification.document import Document, Findings, Problems, join
+from harness.specification.document import Findings, Problems, SpecificationDocument, join
 from harness.specification.expand import SpecificationContext, expand
 from harness.specification.file_format import ModelSection
 from harness.specification.json_syntax import read_json
@@ -50,7 +50,7 @@ class LoadedSpecifications(Struct, frozen=True):
 
 
 def load(
-    files: Sequence[Path | Document],
+    files: Sequence[Path | SpecificationDocument],
     options: LoadOptions | None = None,
     examine: Callable[[Sequence[Benchmark]], Iterable[Problem]] | None = None,
 ) -> LoadedSpecifications:
@@ -67,11 +67,11 @@ def load(
     """
     options = options or LoadOptions()
     problems = Problems()
-    defaults = Document(Path("--info"), dict(options.meta), {})
-    documents: list[Document] = []
+    defaults = SpecificationDocument(Path("--info"), dict(options.meta), {})
+    documents: list[SpecificationDocument] = []
     benchmarks: list[Benchmark] = []
     for file in files:
-        document = file if isinstance(file, Document) else _read(file, problems)
+        document = file if isinstance(file, SpecificationDocument) else _read(file, problems)
         if document is not None:
             documents.append(document)
             for specification in _follow(document, defaults, problems):
@@ -84,7 +84,9 @@ def load(
     return LoadedSpecifications(tuple(benchmarks), flags)
 
 
-def default_args(files: Sequence[Path | Document], protected_flags: frozenset[str]) -> Mapping[str, JsonValue]:
+def default_args(
+    files: Sequence[Path | SpecificationDocument], protected_flags: frozenset[str]
+) -> Mapping[str, JsonValue]:
     """Read only the defaults of command-line flags, which must be known before `LoadOptions` can be made.
 
     Other problems of the files are left to `load`.
@@ -97,7 +99,7 @@ def default_args(files: Sequence[Path | Document], protected_flags: frozenset[st
         SpecificationError: Two files give one flag different defaults, or a file sets a protected flag.
     """
     ignored, problems = Problems(), Problems()
-    read = (file if isinstance(file, Document) else _read(file, ignored) for file in files)
+    read = (file if isinstance(file, SpecificationDocument) else _read(file, ignored) for file in files)
     documents = [document for document in read if document is not None]
     flags = _merge_default_args(documents, protected_flags, problems)
     problems.raise_if_any()
@@ -130,13 +132,13 @@ class _ListedSpecification(Struct, frozen=True):
         meta: Values of the lists that are no keys of a model; reported with the results.
     """
 
-    document: Document
+    document: SpecificationDocument
     meta: Mapping[str, JsonValue]
 
 
-def _read(file: Path, problems: Problems, reference: Origin | None = None) -> Document | None:
+def _read(file: Path, problems: Problems, reference: SpecificationPlace | None = None) -> SpecificationDocument | None:
     """Read one file, which may be named at a place in another file; None when it cannot be read."""
-    place = reference or Origin(file=file)
+    place = reference or SpecificationPlace(file=file)
     try:
         text = read_bounded(file).decode("utf-8-sig")
     except OSError as error:
@@ -145,7 +147,7 @@ def _read(file: Path, problems: Problems, reference: Origin | None = None) -> Do
         problems.add(place, f"cannot read {file}: {reason}", hint)
         return None
     except UnicodeDecodeError as error:
-        problems.add(Origin(file=file), f"not UTF-8 text (byte {error.start})", "save the file as UTF-8")
+        problems.add(SpecificationPlace(file=file), f"not UTF-8 text (byte {error.start})", "save the file as UTF-8")
         return None
     except ValueError:  # a NUL byte in the name
         problems.add(place, f"{str(file)!r} cannot be the name of a file")
@@ -168,7 +170,7 @@ def _suggest_neighbour(file: Path) -> str | None:
 
 
 def _follow(
-    document: Document, defaults: Document, problems: Problems, lists: tuple[str, ...] = ()
+    document: SpecificationDocument, defaults: SpecificationDocument, problems: Problems, lists: tuple[str, ...] = ()
 ) -> Iterator[_ListedSpecification]:
     """Yield every specification that a document is or lists, at any depth.
 
@@ -198,7 +200,11 @@ def _follow(
 
 
 def _follow_entry(
-    list_file: Path, name: str, place: Origin, defaults: Document, state: tuple[Problems, tuple[str, ...]]
+    list_file: Path,
+    name: str,
+    place: SpecificationPlace,
+    defaults: SpecificationDocument,
+    state: tuple[Problems, tuple[str, ...]],
 ) -> Iterator[_ListedSpecification]:
     problems, lists = state
     file = Path(os.path.normpath(list_file.parent / name))
@@ -245,7 +251,7 @@ def _suggest_identifier(benchmark: Benchmark) -> str:
 
 
 def _merge_default_args(
-    documents: Sequence[Document], protected_flags: frozenset[str], problems: Problems
+    documents: Sequence[SpecificationDocument], protected_flags: frozenset[str], problems: Problems
 ) -> Mapping[str, JsonValue]:
     defaults: dict[str, JsonValue] = {}
     for document in documents:

@@ -16,7 +16,7 @@ from harness.core.probe import ProbeRequest
 from harness.core.scalars import Scalar, format_scalar
 from harness.specification.document import join
 from harness.specification.file_format import ModelSection, Test
-from harness.specification.scope import Scope, launch_count
+from harness.specification.scope import PlaceholderScope, launch_count
 from harness.specification.sections import PlatformArgs
 
 _DEFAULT_TIMEOUT_S = 300.0
@@ -89,7 +89,7 @@ class LaunchOptions(Struct, frozen=True):
     test: Test
     pointer: str
     options: LoadOptions
-    scope: Scope
+    scope: PlaceholderScope
 
     def timeout_s(self) -> float:
         """Return the time limit of each launch."""

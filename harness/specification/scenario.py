@@ -9,7 +9,7 @@ from harness.core.placeholders import find_placeholders
 from harness.core.scenario import LEAST_SUSTAINED_S, SCENARIO, Arrival, Pattern, SustainedRequest
 from harness.specification.document import Findings, join
 from harness.specification.file_format import ArrivalEntry, SustainedEntry, Test
-from harness.specification.scope import Scope
+from harness.specification.scope import PlaceholderScope
 
 _INTERVALS: Final = ("every_ms", "per_second")
 
@@ -35,7 +35,7 @@ def check_scenario(test: Test, pointer: str, findings: Findings) -> None:
             )
 
 
-def request_arrival(entry: ArrivalEntry | None, scope: Scope, pointer: str) -> Arrival | None:
+def request_arrival(entry: ArrivalEntry | None, scope: PlaceholderScope, pointer: str) -> Arrival | None:
     """Return when the executions of a test are asked for; None where nothing is said, or a problem was found."""
     if entry is None:
         return None
@@ -52,7 +52,7 @@ def request_arrival(entry: ArrivalEntry | None, scope: Scope, pointer: str) -> A
     )
 
 
-def request_sustained(entry: SustainedEntry | None, scope: Scope, pointer: str) -> SustainedRequest | None:
+def request_sustained(entry: SustainedEntry | None, scope: PlaceholderScope, pointer: str) -> SustainedRequest | None:
     """Return the long run that a test asks for; None where it asks for none, or a problem was found."""
     if entry is None:
         return None
@@ -80,7 +80,7 @@ def _check_arrival(test: Test, entry: ArrivalEntry, pointer: str, findings: Find
             findings.add(join(pointer, key), message, f"leave out `{key}`, or `arrival`")
 
 
-def _number(given: float | str | None, scope: Scope, pointer: str) -> float | None:
+def _number(given: float | str | None, scope: PlaceholderScope, pointer: str) -> float | None:
     """Return a positive number that is given, or that a placeholder has; None where there is none."""
     if not isinstance(given, str):
         return given

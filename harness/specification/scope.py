@@ -26,7 +26,7 @@ _LONGEST_TEXT = 1_000_000
 """Characters. Values that name each other can double thirty times within one line."""
 
 
-class Scope(Struct, frozen=True):
+class PlaceholderScope(Struct, frozen=True):
     """Placeholders that are known now, and those that are known later.
 
     Attributes:

@@ -13,8 +13,8 @@ from pathlib import Path
 import yaml
 from pydantic import JsonValue
 
-from harness.core.benchmark import Origin
-from harness.specification.document import Document, Problems, join
+from harness.core.benchmark import SpecificationPlace
+from harness.specification.document import Problems, SpecificationDocument, join
 from harness.specification.json_syntax import MOST_LEVELS, NESTED_TOO_DEEPLY, excerpt
 
 _MOST_VALUES = 100_000
@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _PLAIN_TAGS = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
 
 
-def read_yaml(file: Path, text: str, problems: Problems) -> Document | None:
+def read_yaml(file: Path, text: str, problems: Problems) -> SpecificationDocument | None:
     """Read one YAML document. Duplicate keys are problems, but the document is still returned.
 
     Args:
@@ -45,7 +45,7 @@ def read_yaml(file: Path, text: str, problems: Problems) -> Document | None:
         # BaseLoader constructs nothing and guesses no types: as safe as SafeLoader, without YAML 1.1's surprises.
         node = yaml.compose(text, Loader=yaml.BaseLoader)
         if node is None:
-            problems.add(Origin(file=file, line=1), "the file is empty")
+            problems.add(SpecificationPlace(file=file, line=1), "the file is empty")
             return None
         converter = _NodeConverter(file, problems)
         value = converter.convert(node, "", node, ())
@@ -54,29 +54,29 @@ def read_yaml(file: Path, text: str, problems: Problems) -> Document | None:
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         reason = ", ".join(part for part in (error.context, error.problem) if part)
         message = f"not valid YAML: {reason} (line {line}, column {column})"
-        problems.add(Origin(file=file, line=line), message + excerpt(text, line, column))
+        problems.add(SpecificationPlace(file=file, line=line), message + excerpt(text, line, column))
         return None
     except yaml.YAMLError as error:
-        problems.add(Origin(file=file, line=1), f"not valid YAML: {str(error).splitlines()[0]}")
+        problems.add(SpecificationPlace(file=file, line=1), f"not valid YAML: {str(error).splitlines()[0]}")
         return None
     except RecursionError:
-        problems.add(Origin(file=file, line=1), NESTED_TOO_DEEPLY)
+        problems.add(SpecificationPlace(file=file, line=1), NESTED_TOO_DEEPLY)
         return None
-    return None if converter.unusable else Document(file, value, converter.places)
+    return None if converter.unusable else SpecificationDocument(file, value, converter.places)
 
 
 class _NodeConverter:
     """Converter of nodes to values; notes the place of every value."""
 
     def __init__(self, file: Path, problems: Problems) -> None:
-        self.places: dict[str, Origin] = {}
+        self.places: dict[str, SpecificationPlace] = {}
         self.unusable = False
         self._file = file
         self._problems = problems
 
     def convert(self, node: yaml.Node, pointer: str, line_node: yaml.Node, ancestors: tuple[int, ...]) -> JsonValue:
         """Convert a node; `line_node` has the line to note (for a member of an object, its key)."""
-        self.places[pointer] = Origin(file=self._file, pointer=pointer, line=line_node.start_mark.line + 1)
+        self.places[pointer] = SpecificationPlace(file=self._file, pointer=pointer, line=line_node.start_mark.line + 1)
         if self.unusable or not self._accepts(node, pointer, ancestors):
             return None
         if isinstance(node, yaml.MappingNode):
@@ -104,10 +104,10 @@ class _NodeConverter:
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, yaml.ScalarNode):
-                self.places[join(pointer, "?")] = Origin(file=self._file, pointer=pointer, line=line)
+                self.places[join(pointer, "?")] = SpecificationPlace(file=self._file, pointer=pointer, line=line)
                 return self._refuse(join(pointer, "?"), "a key must be plain text")
             key = str(self._text(key_node.value, pointer))
-            place = Origin(file=self._file, pointer=join(pointer, key), line=line)
+            place = SpecificationPlace(file=self._file, pointer=join(pointer, key), line=line)
             if key == "<<" and key_node.style is None:  # quoted it is a text
                 self._problems.add(place, "merge keys (`<<`) are not supported", "use a list file's `meta`")
             if key in lines:

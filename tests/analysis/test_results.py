@@ -9,7 +9,7 @@ import pytest
 
 from frameworks.observations.observer import parse_lines
 from harness.analysis.results import build_result
-from harness.core.benchmark import Benchmark, Model, Origin
+from harness.core.benchmark import Benchmark, Model, SpecificationPlace
 from harness.core.build import Build
 from harness.core.device import Device
 from harness.core.measurement import Job, Measurement
@@ -27,7 +27,7 @@ BENCHMARK = Benchmark(
     identifier="t",
     metric="accuracy",
     framework="generic",
-    origin=Origin(file=Path("spec.json")),
+    origin=SpecificationPlace(file=Path("spec.json")),
     digest="0" * 64,
 )
 
@@ -50,7 +50,7 @@ def build_from_output(
         direction=direction or {},
         operators=operators,
         max_launches=max_launches,
-        origin=Origin(file=Path("spec.json")),
+        origin=SpecificationPlace(file=Path("spec.json")),
         digest="0" * 64,
     )
     parsed = [parse_lines(text) for text in outputs]

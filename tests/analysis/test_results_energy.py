@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.analysis.results import build_result
-from harness.core.benchmark import Benchmark, Model, Origin
+from harness.core.benchmark import Benchmark, Model, SpecificationPlace
 from harness.core.build import Build
 from harness.core.device import Device
 from harness.core.measurement import Job, Measurement
@@ -26,7 +26,7 @@ def build_energy_result(metric: str, *observations: Observation, notes: tuple[No
         metric=metric,
         framework="generic",
         energy=True,
-        origin=Origin(file=Path("spec.json")),
+        origin=SpecificationPlace(file=Path("spec.json")),
         digest="0" * 64,
     )
     measurement = Measurement(

@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from frameworks.generic.framework import Generic
-from harness.core.benchmark import Benchmark, Model, Origin
+from harness.core.benchmark import Benchmark, Model, SpecificationPlace
 from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.device import Device, DeviceState
@@ -95,7 +95,7 @@ def benchmark(name: str) -> Benchmark:
         metric="delay",
         framework="generic",
         commands=(f"{{program}} {name}",),
-        origin=Origin(file=Path("spec.json")),
+        origin=SpecificationPlace(file=Path("spec.json")),
         digest=name,
     )
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.config.remote_target import RemoteTarget
-from harness.core.benchmark import Model, ModelFile, Origin
+from harness.core.benchmark import Model, ModelFile, SpecificationPlace
 from harness.core.errors import FileUnavailable
 from harness.models.cache import ModelCache
 from harness.testing.progress import RecordedProgress
@@ -114,7 +114,7 @@ def test_a_file_is_fetched_whole_or_unavailable(
         filename="model.pte",
         location=f"http://127.0.0.1:{server.port}/{len(answers)}",
         md5=MD5 if promised else None,
-        origin=Origin(file=folder / "x.json", line=5),
+        origin=SpecificationPlace(file=folder / "x.json", line=5),
     )
     try:
         fetched = ModelCache(folder / "cache").fetch(

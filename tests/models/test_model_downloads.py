@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import stamina
 
-from harness.core.benchmark import Model, ModelFile, Origin
+from harness.core.benchmark import Model, ModelFile, SpecificationPlace
 from harness.core.cached_files import CachedFile
 from harness.core.errors import FileUnavailable
 from harness.core.protocols import Progress
@@ -147,7 +147,7 @@ def specification(tmp_path: Path) -> Path:
 @pytest.fixture
 def model_file(site: Site, specification: Path) -> Callable[[str | None], ModelFile]:
     def of(md5: str | None) -> ModelFile:
-        origin = Origin(file=specification, line=5)
+        origin = SpecificationPlace(file=specification, line=5)
         return ModelFile(key="files.model", filename="model.pte", location=site.url, md5=md5, origin=origin)
 
     return of

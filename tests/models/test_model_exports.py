@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.core.benchmark import Export, Model, ModelFile, Origin
+from harness.core.benchmark import Export, Model, ModelFile, SpecificationPlace
 from harness.core.cached_files import CachedFile, ExportReport
 from harness.core.errors import ExportFailed, FileUnavailable
 from harness.core.examples import DataRequest, Split, TensorInfo
@@ -51,7 +51,7 @@ class StubExporter:
 
 
 def exported_file(md5: str | None = None, filename: str = "mv2.pte", export: Export = EXPORT) -> ModelFile:
-    origin = Origin(file=Path("specs/mv2.json"), line=9)
+    origin = SpecificationPlace(file=Path("specs/mv2.json"), line=9)
     return ModelFile(key="files.model", filename=filename, md5=md5, export=export, origin=origin)
 
 

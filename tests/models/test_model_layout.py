@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core.benchmark import Export, Model, ModelFile, Origin
+from harness.core.benchmark import Export, Model, ModelFile, SpecificationPlace
 from harness.core.errors import FileUnavailable
 from harness.models.layout import choose_export_place, choose_place, path_inside, path_segment
 from harness.models.locations import Download, LocalPath, parse_location
 
-ORIGIN = Origin(file=Path("specs/mv2.json"), pointer="/model/files/model", line=12)
+ORIGIN = SpecificationPlace(file=Path("specs/mv2.json"), pointer="/model/files/model", line=12)
 MV2 = Model(name="mv2", format="pte")
 A, B = "a" * 32, "b" * 32
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.benchmark import Model, ModelFile, Origin
+from harness.core.benchmark import Model, ModelFile, SpecificationPlace
 from harness.core.cached_files import CachedFile
 from harness.core.errors import FileUnavailable
 from harness.core.protocols import Progress
@@ -33,7 +33,7 @@ def at(path: Path | str, promised: str | None = None) -> ModelFile:
         filename="model.pte",
         location=str(path),
         md5=promised,
-        origin=Origin(file=Path("specs/mv2.json"), line=7),
+        origin=SpecificationPlace(file=Path("specs/mv2.json"), line=7),
     )
 
 
@@ -241,7 +241,7 @@ def test_a_directory_must_be_declared(fetcher: Fetcher, tmp_path: Path, source: 
 
 
 def test_a_file_with_neither_location_nor_export_is_refused(fetcher: Fetcher) -> None:
-    missing_path = ModelFile(key="files.model", filename="model.pte", origin=Origin(file=Path("spec.json")))
+    missing_path = ModelFile(key="files.model", filename="model.pte", origin=SpecificationPlace(file=Path("spec.json")))
     with pytest.raises(FileUnavailable, match="neither a location nor an export"):
         fetcher.fetch(missing_path)
 

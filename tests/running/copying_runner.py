@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.core.benchmark import Benchmark, Model, ModelFile, Origin
+from harness.core.benchmark import Benchmark, Model, ModelFile, SpecificationPlace
 from harness.core.build import Build
 from harness.core.cached_files import CachedFile
 from harness.core.command import Command, Completed
@@ -80,14 +80,16 @@ def copying_job(folder: Path, behaviour: str = "good", sh: str = "/bin/sh", **fi
     program.write_text(_SCRIPT.format(sh=sh))
     program.chmod(0o755)
     model.write_text("model")
-    file = ModelFile(key="files.model", filename="model", location=str(model), origin=Origin(file=Path("spec.json")))
+    file = ModelFile(
+        key="files.model", filename="model", location=str(model), origin=SpecificationPlace(file=Path("spec.json"))
+    )
     given = {
         "id": 0,
         "model": Model(name="model", format="none"),
         "identifier": "test",
         "metric": "delay",
         "framework": "copying",
-        "origin": Origin(file=Path("spec.json")),
+        "origin": SpecificationPlace(file=Path("spec.json")),
         "digest": "0",
         "files": (file,),
         "timeout_s": 60.0,

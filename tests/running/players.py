@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from frameworks.observations.observer import parse_lines
-from harness.core.benchmark import Benchmark, Model, Origin
+from harness.core.benchmark import Benchmark, Model, SpecificationPlace
 from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.device import Device
@@ -109,7 +109,7 @@ def benchmark(**fields: object) -> Benchmark:
         "identifier": "test",
         "metric": "delay",
         "framework": "players",
-        "origin": Origin(file=Path("spec.json")),
+        "origin": SpecificationPlace(file=Path("spec.json")),
         "digest": "0",
         "iterations": 20,
         "timeout_s": 60.0,

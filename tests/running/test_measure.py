@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from frameworks.generic.framework import Generic
-from harness.core.benchmark import Benchmark, HostStep, Model, ModelFile, Origin, OutputFile
+from harness.core.benchmark import Benchmark, HostStep, Model, ModelFile, OutputFile, SpecificationPlace
 from harness.core.build import Build
 from harness.core.cached_files import CachedFile
 from harness.core.measurement import Job, Measurement
@@ -21,7 +21,7 @@ from harness.core.result import Outcome
 from harness.running.measure import measure
 from harness.testing.progress import RecordedProgress
 
-ORIGIN = Origin(file=Path("spec.json"))
+ORIGIN = SpecificationPlace(file=Path("spec.json"))
 OBSERVE = "import sys; [print('PyTorchObserver ' + a) for a in sys.argv[1:]]"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from frameworks.generic.framework import Generic
 from harness.analysis.results import build_result
-from harness.core.benchmark import Benchmark, Model, Origin, OutputFile
+from harness.core.benchmark import Benchmark, Model, OutputFile, SpecificationPlace
 from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.device import DeviceState
@@ -114,7 +114,7 @@ def run(
         "framework": "composer",
         "iterations": 50,
         "launches": 2,
-        "origin": Origin(file=Path("spec.json")),
+        "origin": SpecificationPlace(file=Path("spec.json")),
         "digest": "0",
     }
     job = Job(Benchmark.model_validate({**given, **fields}), Build(source="none", commit="none"), unmetered=unmetered)
@@ -255,7 +255,7 @@ def test_a_comparison_says_that_it_has_no_long_run() -> None:
             "identifier": "t",
             "metric": "delay",
             "framework": "composer",
-            "origin": Origin(file=Path("spec.json")),
+            "origin": SpecificationPlace(file=Path("spec.json")),
             "digest": "0",
             "sustained": {"seconds": 20},
         }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from frameworks.generic.framework import Generic
 from harness.analysis.compare.statistics import launch_statistics
-from harness.core.benchmark import Benchmark, Model, Origin
+from harness.core.benchmark import Benchmark, Model, SpecificationPlace
 from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.device import DeviceState
@@ -81,7 +81,7 @@ def job(launches: int) -> Job:
         framework="generic",
         commands=(shlex.join((sys.executable, "-c", CODE)),),
         launches=launches,
-        origin=Origin(file=Path("spec.json")),
+        origin=SpecificationPlace(file=Path("spec.json")),
         digest="0",
     )
     return Job(benchmark, Build(source="none", commit="none"))

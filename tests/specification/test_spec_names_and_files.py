@@ -9,12 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness.core.benchmark import Benchmark, Origin
+from harness.core.benchmark import Benchmark, SpecificationPlace
 from harness.core.placeholders import find_placeholders, substitute
-from harness.specification.document import Document, Findings, Problems
+from harness.specification.document import Findings, Problems, SpecificationDocument
 from harness.specification.files import filename_fault
 from harness.specification.load import LoadOptions
-from harness.specification.scope import Scope
+from harness.specification.scope import PlaceholderScope
 
 Expand = Callable[..., Sequence[Benchmark]]
 
@@ -177,8 +177,8 @@ TEMPLATES = st.lists(st.one_of(NAMES.map(lambda name: f"{{{name}}}"), st.sampled
 @example("{x{a}", {"a": "}"})
 def test_replacing_leaves_no_unknown_placeholder_without_a_problem(template: str, values: dict[str, str]) -> None:
     problems = Problems()
-    document = Document(Path("x.json"), {}, {"": Origin(file=Path("x.json"), line=1)})
-    scope = Scope(values, frozenset({"TGTDIR"}), Findings(document, problems))
+    document = SpecificationDocument(Path("x.json"), {}, {"": SpecificationPlace(file=Path("x.json"), line=1)})
+    scope = PlaceholderScope(values, frozenset({"TGTDIR"}), Findings(document, problems))
     text = scope.resolve_known(template, "")
     if not len(problems):
         assert set(find_placeholders(text)) <= {"TGTDIR"}

@@ -14,7 +14,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from harness.core.errors import SpecificationError
-from harness.specification.document import Document, Problems, join
+from harness.specification.document import Problems, SpecificationDocument, join
 from harness.specification.json_syntax import read_json
 from harness.specification.load import load
 from harness.specification.yaml_syntax import read_yaml
@@ -27,12 +27,12 @@ LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, 
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4))
 
 
-def json_of(text: str) -> tuple[Document | None, Problems]:
+def json_of(text: str) -> tuple[SpecificationDocument | None, Problems]:
     problems = Problems()
     return read_json(FILE, text, problems), problems
 
 
-def yaml_of(text: str) -> tuple[Document | None, Problems]:
+def yaml_of(text: str) -> tuple[SpecificationDocument | None, Problems]:
     problems = Problems()
     return read_yaml(FILE, text, problems), problems
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from harness import plugins
 from harness.config.settings import Settings
-from harness.core.benchmark import Export, Model, ModelFile, Origin
+from harness.core.benchmark import Export, Model, ModelFile, SpecificationPlace
 from harness.core.errors import ExitCode, ExportFailed, UsageError, most_severe
 from harness.core.protocols import Exporter, Progress
 from harness.files.atomic import replacing
@@ -55,7 +55,9 @@ def export_model(request: ExportRequest, settings: Settings, progress: Progress)
         check_export(export, exporter)
     except ExportFailed as error:
         raise UsageError(error.message, hint=error.hint) from error
-    file = ModelFile(key="files.model", filename=request.output.name, export=export, origin=Origin(file=Path("export")))
+    file = ModelFile(
+        key="files.model", filename=request.output.name, export=export, origin=SpecificationPlace(file=Path("export"))
+    )
     cached = ModelCache(settings.model_cache).fetch(
         file,
         model=Model(name=request.definition.replace(":", "."), format=name),

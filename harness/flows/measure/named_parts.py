@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness import plugins
 from harness.config.settings import Settings
-from harness.core.benchmark import Benchmark, Export, ModelFile, Origin
+from harness.core.benchmark import Benchmark, Export, ModelFile, SpecificationPlace
 from harness.core.errors import (
     BenchmarkUnsupported,
     EnvironmentProblem,
@@ -96,7 +96,7 @@ def check_export(export: Export, exporter: Exporter) -> None:
         exporter.fingerprint(export)
 
 
-def make_problem(place: Origin, message: str, hint: str | None) -> Problem:
+def make_problem(place: SpecificationPlace, message: str, hint: str | None) -> Problem:
     """Return a problem at a place."""
     return Problem(place.file, place.line, place.pointer, message, hint)
 
@@ -159,7 +159,7 @@ def _find_probe_problems(benchmark: Benchmark) -> Iterator[Problem]:
                 continue
 
 
-def _find_data_problems(request: DataRequest, place: Origin) -> Iterator[Problem]:
+def _find_data_problems(request: DataRequest, place: SpecificationPlace) -> Iterator[Problem]:
     known = plugins.installed_names("data provider")
     if request.provider not in known:
         hint = suggest(request.provider, known) or f"installed: {', '.join(known) or 'none'}"

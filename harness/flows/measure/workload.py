@@ -23,7 +23,7 @@ from harness.flows.measure.metering import NO_METERS, Meters
 from harness.flows.measure.named_parts import find_problems, load_frameworks
 from harness.flows.measure.plan import Plan, assign
 from harness.probes.options import read_probe
-from harness.specification.document import Document
+from harness.specification.document import SpecificationDocument
 from harness.specification.load import load
 from harness.specification.load_options import LoadOptions
 from harness.store.known_devices import was_measured_on
@@ -176,7 +176,7 @@ def _reject_unsupported_options(platforms: Sequence[Platform], settings: Setting
         )
 
 
-def load_benchmarks(settings: Settings, documents: Sequence[Document] = ()) -> tuple[Benchmark, ...]:
+def load_benchmarks(settings: Settings, documents: Sequence[SpecificationDocument] = ()) -> tuple[Benchmark, ...]:
     """Load every benchmark of the specifications, expanded.
 
     Args:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from harness.core.benchmark import Benchmark, Export, Model, ModelFile, Origin
+from harness.core.benchmark import Benchmark, Export, Model, ModelFile, SpecificationPlace
 from harness.core.device import Device
 from harness.core.protocols import Framework
 from harness.testing.results import DEVICE
 
-HERE: Final = Origin(file=Path("contract.json"), pointer="/tests/0", line=1)
+HERE: Final = SpecificationPlace(file=Path("contract.json"), pointer="/tests/0", line=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import pytest
 
 from frameworks.executorch.framework import ExecuTorch
 from harness.config.settings import Settings
-from harness.core.benchmark import Benchmark, Export, Model, ModelFile, Origin
+from harness.core.benchmark import Benchmark, Export, Model, ModelFile, SpecificationPlace
 from harness.core.build import Build
 from harness.core.cached_files import CachedFile
 from harness.core.comparison import STATISTICS, Comparison, Interleave, Parameters, Verdict
@@ -105,7 +105,7 @@ def test_both_programs_at_once_need_less_device_time_than_launches(
     file = CachedFile(
         key="files.model", filename="mv2.pte", path=model, md5="", size_bytes=model.stat().st_size, source=""
     )
-    origin = Origin(file=Path("mv2.json"))
+    origin = SpecificationPlace(file=Path("mv2.json"))
     benchmark = Benchmark(
         id=0,
         model=Model(name="mv2", format="executorch"),

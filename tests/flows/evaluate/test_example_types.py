@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from harness.core.benchmark import Benchmark, Export, Model, Origin
+from harness.core.benchmark import Benchmark, Export, Model, SpecificationPlace
 from harness.core.build import Build
 from harness.core.cached_files import CachedFile, ExportReport
 from harness.core.errors import BenchmarkFailed
@@ -31,7 +31,7 @@ def job(*dtypes: str) -> Job:
         identifier="toy",
         metric="delay",
         framework="executorch",
-        origin=Origin(file=Path("toy.json")),
+        origin=SpecificationPlace(file=Path("toy.json")),
         digest="d",
     )
     return Job(benchmark, Build(source="installed", commit="1"), {"files.model": file})

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from frameworks.generic.framework import Generic
-from harness.core.benchmark import Benchmark, Model, Origin
+from harness.core.benchmark import Benchmark, Model, SpecificationPlace
 from harness.core.device import Device
 from harness.core.errors import UsageError
 from harness.core.protocols import Framework, Progress, Session
@@ -25,7 +25,7 @@ def benchmark(model: str, identifier: str, *tags: str, **axes: str | int) -> Ben
         framework="generic",
         axes=axes,
         tags=tags,
-        origin=Origin(file=Path("spec.json")),
+        origin=SpecificationPlace(file=Path("spec.json")),
         digest=identifier,
     )
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core.benchmark import Benchmark, Model, Origin
+from harness.core.benchmark import Benchmark, Model, SpecificationPlace
 from harness.core.build import Build
 from harness.core.measurement import Job
 from harness.flows.measure.queues import DedicatedQueue, SharedQueue, WorkQueue
@@ -26,7 +26,7 @@ def job(name: str) -> Job:
         identifier=name,
         metric="delay",
         framework="generic",
-        origin=Origin(file=Path("spec.json")),
+        origin=SpecificationPlace(file=Path("spec.json")),
         digest=name,
     )
     return Job(benchmark, Build(source="none", commit="none"))

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from frameworks.generic.framework import Generic
 from harness.config.settings import Settings
 from harness.core.app import App
-from harness.core.benchmark import Export, ModelFile, Origin
+from harness.core.benchmark import Export, ModelFile, SpecificationPlace
 from harness.core.build import Build
 from harness.core.cached_files import ExportReport
 from harness.core.comparison import Parameters
@@ -104,7 +104,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def make_plan(platform: Instant, events: list[str], *, app: str | None = None, missing: bool = False) -> Plan:
-    origin = Origin(file=Path("spec.json"))
+    origin = SpecificationPlace(file=Path("spec.json"))
     files = [ModelFile(key="files.model", filename="m.pte", export=Export(definition="m", recipe="r"), origin=origin)]
     if missing:
         files.append(ModelFile(key="files.data", filename="data", location="/no/such/file", origin=origin))

@@ -6,7 +6,7 @@ import pytest
 
 from frameworks.executorch.runners.choice import python_build
 from frameworks.executorch.runners.native import native_build
-from harness.core.benchmark import Benchmark, Model, Origin
+from harness.core.benchmark import Benchmark, Model, SpecificationPlace
 from harness.core.build import Build
 from harness.testing.progress import RecordedProgress
 from tests.shared_folders import share_cache_of_runners, share_language_models, share_tiny_programs
@@ -63,6 +63,6 @@ def benchmark_of_add() -> Benchmark:
         identifier="add-t1",
         metric="delay",
         framework="executorch",
-        origin=Origin(file=Path("add.json")),
+        origin=SpecificationPlace(file=Path("add.json")),
         digest="0" * 64,
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.core.benchmark import Benchmark, Model, ModelFile, Origin
+from harness.core.benchmark import Benchmark, Model, ModelFile, SpecificationPlace
 from harness.core.generation import GenerationRequest
 
 
 def benchmark(**fields: object) -> Benchmark:
-    origin = Origin(file=Path("spec.json"))
+    origin = SpecificationPlace(file=Path("spec.json"))
     files = [ModelFile(key=f"files.{key}", filename=key, origin=origin) for key in ("model", "tokenizer")]
     given = {
         "id": 0,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from frameworks.executorch import benchmark_app, create
 from harness.config.settings import Settings
 from harness.core.app import App
-from harness.core.benchmark import Benchmark, ModelFile, Origin
+from harness.core.benchmark import Benchmark, ModelFile, SpecificationPlace
 from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkUnsupported
@@ -19,7 +19,7 @@ from harness.core.scenario import Arrival, Pattern
 
 APP = App(package="org.pytorch.executorch.Benchmark", tests="Tests.xctest")
 BUILD = Build(source="app", commit=APP.package)
-ORIGIN = Origin(file=Path("mv2.json"))
+ORIGIN = SpecificationPlace(file=Path("mv2.json"))
 
 
 def measured(test: str, metric: str, values: str) -> str:

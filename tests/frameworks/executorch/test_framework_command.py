@@ -15,7 +15,7 @@ from frameworks.executorch.options import ExecuTorchOptions
 from frameworks.executorch.runners import choice
 from frameworks.python_runner.arguments import parse_arguments
 from harness.config.settings import Settings
-from harness.core.benchmark import Benchmark, ModelFile, Origin, OutputFile
+from harness.core.benchmark import Benchmark, ModelFile, OutputFile, SpecificationPlace
 from harness.core.build import Build
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, BuildFailed
@@ -34,7 +34,9 @@ FILES = {
 
 
 def file(key: str) -> ModelFile:
-    return ModelFile(key=key, filename=key.rpartition(".")[2], location="/x", origin=Origin(file=Path("add.json")))
+    return ModelFile(
+        key=key, filename=key.rpartition(".")[2], location="/x", origin=SpecificationPlace(file=Path("add.json"))
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -212,7 +214,7 @@ def test_a_build_without_a_runner_is_rejected(framework: ExecuTorch, benchmark_o
 def test_the_runners_accept_every_command(
     warmup: int, iterations: int, min_iterations: int, threads: int | None, time_limit_s: float | None
 ) -> None:
-    origin = Origin(file=Path("add.json"))
+    origin = SpecificationPlace(file=Path("add.json"))
     benchmark = Benchmark.model_validate(
         {
             "id": 0,

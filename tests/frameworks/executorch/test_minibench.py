@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from frameworks.executorch import create, minibench
 from harness.config.settings import Settings
 from harness.core.app import App
-from harness.core.benchmark import Benchmark, ModelFile, Origin
+from harness.core.benchmark import Benchmark, ModelFile, SpecificationPlace
 from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkUnsupported
@@ -30,7 +30,9 @@ def entry(metric: str, value: object) -> dict[str, object]:
 
 @pytest.fixture
 def benchmark_of_app(benchmark_of_add: Benchmark) -> Benchmark:
-    model = ModelFile(key="files.model", filename="add.pte", location="/x", origin=Origin(file=Path("add.json")))
+    model = ModelFile(
+        key="files.model", filename="add.pte", location="/x", origin=SpecificationPlace(file=Path("add.json"))
+    )
     return benchmark_of_add.model_copy(update={"app": APP, "files": (model,), "iterations": 7, "warmup": 2})
 
 

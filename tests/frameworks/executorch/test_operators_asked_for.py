@@ -7,7 +7,7 @@ from pathlib import Path
 from frameworks.executorch import create
 from harness.analysis.results import build_result
 from harness.config.settings import Settings
-from harness.core.benchmark import Benchmark, ModelFile, Origin
+from harness.core.benchmark import Benchmark, ModelFile, SpecificationPlace
 from harness.core.build import Build
 from harness.core.command import Command, Completed
 from harness.core.measurement import Job, Measurement
@@ -32,7 +32,9 @@ def about_operators(result: Result) -> list[Note]:
 
 
 def test_operators_are_requested_from_the_runner_when_the_benchmark_requests_them(benchmark_of_add: Benchmark) -> None:
-    model = ModelFile(key="files.model", filename="add.pte", location="/x", origin=Origin(file=Path("add.json")))
+    model = ModelFile(
+        key="files.model", filename="add.pte", location="/x", origin=SpecificationPlace(file=Path("add.json"))
+    )
     plain = benchmark_of_add.model_copy(update={"files": (model,)})
     files = {"program": "/d/runner", "files.model": "/d/add.pte"}
     command = create(Settings()).command

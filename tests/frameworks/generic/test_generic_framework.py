@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from frameworks import generic
 from harness import shell
 from harness.config.settings import Settings
-from harness.core.benchmark import Benchmark, Model, Origin, OutputFile
+from harness.core.benchmark import Benchmark, Model, OutputFile, SpecificationPlace
 from harness.core.command import Command, Completed
 from harness.core.device import Device
 from harness.core.errors import BenchmarkUnsupported, BuildFailed
@@ -52,7 +52,7 @@ def benchmark(
         output_files=outputs,
         converter=converter,
         converter_args=dict(converter_args or {}),
-        origin=Origin(file=Path("echo.json"), pointer="/tests/0", line=7),
+        origin=SpecificationPlace(file=Path("echo.json"), pointer="/tests/0", line=7),
         digest="0" * 64,
     )
 

@@ -12,7 +12,7 @@ import pytest
 from frameworks.generic.framework import Generic
 from harness.analysis.results import build_result
 from harness.core.app import App
-from harness.core.benchmark import Benchmark, Model, Origin
+from harness.core.benchmark import Benchmark, Model, SpecificationPlace
 from harness.core.build import Build
 from harness.core.command import Command
 from harness.core.measurement import Job
@@ -150,7 +150,7 @@ def power_test(session: AndroidSession, folder: Path) -> Result:
         commands=(f"sh -c 'echo $(($(cat {counter}) - 20000)) >{counter}.new; mv {counter}.new {counter}'",),
         launches=2,
         energy=True,
-        origin=Origin(file=Path("spec.json")),
+        origin=SpecificationPlace(file=Path("spec.json")),
         digest="0" * 64,
     )
     job = Job(benchmark, Build(source="none", commit="none"), {})

@@ -10,7 +10,7 @@ import pytest
 
 from harness import plugins
 from harness.config.settings import Settings
-from harness.core.benchmark import Export, Input, Model, ModelFile, Origin
+from harness.core.benchmark import Export, Input, Model, ModelFile, SpecificationPlace
 from harness.core.errors import DataUnavailable
 from harness.core.examples import DataRequest
 from harness.core.protocols import Exporter
@@ -72,7 +72,9 @@ def _step_of_input(export: Export, settings: Settings) -> float:
     """Export through the cache, and return the step of the input's quantisation: its range is 255 steps."""
     framework = plugins.framework("executorch", settings)
     assert isinstance(framework, Exporter)
-    file = ModelFile(key="files.model", filename="digits.pte", export=export, origin=Origin(file=Path("digits.json")))
+    file = ModelFile(
+        key="files.model", filename="digits.pte", export=export, origin=SpecificationPlace(file=Path("digits.json"))
+    )
     cached = open_model_cache(settings).fetch(
         file, model=Model(name="digits", format="executorch"), exporter=framework, progress=RecordedProgress()
     )
