@@ -10,7 +10,7 @@ from msgspec import Struct
 from harness.analysis.compare.statistics import statistics_of
 from harness.analysis.trend.progress import VERSION, DetectedChange, ReaderProgress, Suspicion
 from harness.analysis.trend.reader import SeriesReader
-from harness.analysis.trend.segmentation import Sensitivity
+from harness.analysis.trend.segmentation import DetectionThresholds
 from harness.core.change import Change, ChangeKind, Trend
 from harness.core.effect import Effect
 from harness.core.metric import Direction, MetricInfo
@@ -32,17 +32,19 @@ class TrendReader:
     Args:
         key: Identity of the series.
         progress: What another reader knew after the points before, as its `progress` said; None before the first.
-        sensitivity: Thresholds of detection.
+        thresholds: Thresholds of detection.
 
     Raises:
         ValueError: The progress is of a harness with other rules: the series must be read from its beginning.
     """
 
-    def __init__(self, key: SeriesKey, progress: str | None = None, sensitivity: Sensitivity | None = None) -> None:
+    def __init__(
+        self, key: SeriesKey, progress: str | None = None, thresholds: DetectionThresholds | None = None
+    ) -> None:
         before = None if progress is None else ReaderProgress.model_validate_json(progress)
         if before is not None and before.version != VERSION:
             raise ValueError(f"the series was read by rules of version {before.version}")
-        self._reader = SeriesReader(key, sensitivity or Sensitivity(), before)
+        self._reader = SeriesReader(key, thresholds or DetectionThresholds(), before)
         self._key = key
 
     @property
@@ -72,17 +74,17 @@ class TrendReader:
         )
 
 
-def find_changes(series: Series, sensitivity: Sensitivity | None = None) -> Trend:
+def find_changes(series: Series, thresholds: DetectionThresholds | None = None) -> Trend:
     """Find what a series shows. Pure.
 
     Args:
         series: Points in the order of the history; those without a number are passed over.
-        sensitivity: Thresholds of detection.
+        thresholds: Thresholds of detection.
 
     Raises:
         ValueError: A point is older in the history than the one before it.
     """
-    reader = TrendReader(series.key, sensitivity=sensitivity)
+    reader = TrendReader(series.key, thresholds=thresholds)
     for point in series.points:
         reader.add(point)
     return reader.trend()

@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from harness.analysis.trend.progress import ChangeShape, Place
+from harness.analysis.trend.progress import ChangeShape, CommitPlace
 from harness.analysis.trend.samples import FigureTrack, Stretch
-from harness.analysis.trend.segmentation import Sensitivity, Shape, best_split, fit_shape, fit_size
+from harness.analysis.trend.segmentation import DetectionThresholds, Shape, find_change_point, fit_shape, fit_size
 
 _OF_BRACKET: Final = 3.0
 """Standard errors by which a commit at an end of a bracket must differ from those beyond the change."""
@@ -29,7 +29,7 @@ def fit_change(
     figure: int,
     window: tuple[int, int],
     limits: tuple[int | None, int | None],
-    sensitivity: Sensitivity,
+    thresholds: DetectionThresholds,
 ) -> ChangeShape:
     """Fit the one change between two numbers of samples.
 
@@ -38,11 +38,11 @@ def fit_change(
         figure: The figure that shows the change.
         window: Number of the first sample to use, and of the one behind the last.
         limits: Places in the history where the change before it ends, and where the one behind it begins.
-        sensitivity: Thresholds of detection.
+        thresholds: Thresholds of detection.
     """
-    part, shape = _fit_without_earlier_step(kept.tracks[figure].between(*window), sensitivity)
+    part, shape = _fit_without_earlier_step(kept.tracks[figure].between(*window), thresholds)
     start, end = int(part.numbers[shape.start]), int(part.numbers[shape.end])
-    before, after = (Place(commit=kept.sample(at).commit, order=kept.sample(at).order) for at in (start, end))
+    before, after = (CommitPlace(commit=kept.sample(at).commit, order=kept.sample(at).order) for at in (start, end))
     first = int(part.numbers[0])
     sizes = [_size_in(track.between(first, window[1]), before.order, after.order) for track in kept.tracks]
     last_without, first_with = _surely_between(kept, figure, before, after, limits=limits, log_ratio=shape.log_ratio)
@@ -61,17 +61,17 @@ def fit_change(
     )
 
 
-def _fit_without_earlier_step(track: FigureTrack, sensitivity: Sensitivity) -> tuple[FigureTrack, Shape]:
+def _fit_without_earlier_step(track: FigureTrack, thresholds: DetectionThresholds) -> tuple[FigureTrack, Shape]:
     """Fit a change, with its old level taken from behind any step before it that was too young to be detected."""
     while True:
         shape = fit_shape(track.orders, track.levels, track.errors)
         old = track.between(int(track.numbers[0]), int(track.numbers[shape.start]) + 1)
         if shape.is_drift or old.numbers.size < _FEWEST:
             return track, shape
-        split = best_split(old.levels, old.errors, old.is_exact, allowed_starts(old), sensitivity)
-        if split is None:
+        change_point = find_change_point(old.levels, old.errors, old.is_exact, allowed_starts(old), thresholds)
+        if change_point is None:
             return track, shape
-        track = track.between(int(old.numbers[split.index]))
+        track = track.between(int(old.numbers[change_point.index]))
 
 
 def _size_in(track: FigureTrack, before: int, after: int) -> tuple[float | None, float | None]:
@@ -85,8 +85,8 @@ def _size_in(track: FigureTrack, before: int, after: int) -> tuple[float | None,
 def _surely_between(
     kept: Stretch,
     figure: int,
-    before: Place,
-    after: Place,
+    before: CommitPlace,
+    after: CommitPlace,
     *,
     limits: tuple[int | None, int | None],
     log_ratio: float,
@@ -94,7 +94,7 @@ def _surely_between(
     """Return the commits between which a change surely is.
 
     The place where a series changes most is the likeliest, but a small step beside noise is easily taken for one a few
-    commits away: that the best split is m commits off has a chance of about that of a normal value beyond
+    commits away: that the best change point is m commits off has a chance of about that of a normal value beyond
     sqrt(m) size / (2 error) (Hinkley, Biometrika 57, 1970). A bracket reaches neither into the change beside it
     nor beyond a commit that is the same bytes as its control.
     """

@@ -15,7 +15,7 @@ VERSION: Final = 1
 Levels = tuple[float | None, ...]
 
 
-class Place(Value):
+class CommitPlace(Value):
     """A commit and its place in the history."""
 
     commit: str
@@ -42,8 +42,8 @@ class ChangeShape(Value):
     first: int
     start: int
     end: int
-    before: Place
-    after: Place
+    before: CommitPlace
+    after: CommitPlace
     last_without: str
     first_with: str
     is_drift: bool
@@ -98,9 +98,9 @@ class Suspicion(Value):
     """
 
     identity: str
-    place: Place
+    place: CommitPlace
     figure: int
-    before: Place
+    before: CommitPlace
     last_without: str
     log_ratio: float
     error: float

@@ -13,7 +13,7 @@ from typing import Final
 from harness.analysis.trend.fitting import allowed_starts, fit_change
 from harness.analysis.trend.progress import ChangeShape, DetectedChange, ReaderProgress, Suspicion
 from harness.analysis.trend.samples import Sample, Stretch
-from harness.analysis.trend.segmentation import Sensitivity, best_split
+from harness.analysis.trend.segmentation import DetectionThresholds, find_change_point
 from harness.analysis.trend.suspicions import find_suspicion
 from harness.core.change import Outlier
 from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Verdict
@@ -46,7 +46,7 @@ class SeriesReader:
 
     Args:
         key: Identity of the series.
-        sensitivity: Thresholds of detection.
+        thresholds: Thresholds of detection.
         progress: What was known after the points before.
 
     Attributes:
@@ -56,10 +56,10 @@ class SeriesReader:
         suspicion: A regression that the comparison of the newest point proved, and that the series does not show.
     """
 
-    def __init__(self, key: SeriesKey, sensitivity: Sensitivity, progress: ReaderProgress | None = None) -> None:
+    def __init__(self, key: SeriesKey, thresholds: DetectionThresholds, progress: ReaderProgress | None = None) -> None:
         progress = progress or ReaderProgress()
         self._key = key
-        self._sensitivity = sensitivity
+        self._thresholds = thresholds
         self._kept = Stretch.of(progress.samples, progress.first)
         self._begin = progress.begin
         self._control = progress.control
@@ -176,7 +176,7 @@ class SeriesReader:
         for figure in _FIGURES:
             away, error = stretch.distance_of_newest(figure) or (0.0, math.inf)
             score = abs(away) / error
-            is_far = abs(away) >= self._sensitivity.smallest_log_ratio and score >= self._sensitivity.outlier_score
+            is_far = abs(away) >= self._thresholds.smallest_log_ratio and score >= self._thresholds.outlier_score
             if is_far and (farthest is None or score > farthest[2]):
                 farthest = figure, away, score
         return farthest
@@ -184,17 +184,21 @@ class SeriesReader:
     def _detect(self, point: SeriesPoint) -> bool:
         """Return whether a level has changed since the last change, and keep the change."""
         begin = max(self._begin, self._kept.end - _WINDOW)
-        splits = []
+        change_points = []
         for figure, track in enumerate(self._kept.tracks):
             part = track.between(begin)
             if part.numbers.size > _SETTLED:
-                sensitivity = self._sensitivity.of_figure(figure)
-                split = best_split(part.levels, part.errors, part.is_exact, allowed_starts(part), sensitivity)
-                if split is not None:
-                    splits.append((figure, int(part.numbers[split.index]), split.score))
-        if not splits:
+                thresholds = self._thresholds.of_figure(figure)
+                change_point = find_change_point(
+                    part.levels, part.errors, part.is_exact, allowed_starts(part), thresholds
+                )
+                if change_point is not None:
+                    change_points.append((figure, int(part.numbers[change_point.index]), change_point.score))
+        if not change_points:
             return False
-        figure, number, score = max(splits, key=lambda split: (split[0] == ESTIMATED_STATISTIC, split[2]))
+        figure, number, score = max(
+            change_points, key=lambda change_point: (change_point[0] == ESTIMATED_STATISTIC, change_point[2])
+        )
         first, before = max(begin, number - _FITTED), self.changes[-1] if self.changes else None
         if before is not None and number - before.shape.end <= _FITTED:
             # neighbouring steps share samples: each is fitted with those up to the other
@@ -239,7 +243,7 @@ class SeriesReader:
             earlier[0].shape.after.order if earlier else None,
             later[0].shape.before.order if later else None,
         )
-        return fit_change(self._kept, figure, window, limits, self._sensitivity)
+        return fit_change(self._kept, figure, window, limits, self._thresholds)
 
     def _suspect(self, point: SeriesPoint) -> None:
         """Suspect the newest point of a regression that its comparison proved, unless it is measured again first."""
@@ -253,7 +257,7 @@ class SeriesReader:
             self._kept.since(self._begin),
             offsets=self._offsets,
             earlier=self._suspicions,
-            sensitivity=self._sensitivity,
+            thresholds=self._thresholds,
         )
         if self.suspicion is not None:
             self._suspicions = [*self._suspicions, self.suspicion][-_CHANGES:]

@@ -34,7 +34,7 @@ _TWO_STEPS_GAIN: Final = 3.0
 """Least gain of two steps over a drift, which is then none. They have one parameter more still."""
 
 
-class Sensitivity(Struct, frozen=True):
+class DetectionThresholds(Struct, frozen=True):
     """Thresholds of detection.
 
     Attributes:
@@ -52,12 +52,12 @@ class Sensitivity(Struct, frozen=True):
     smallest_log_ratio: float = 0.005
     outlier_score: float = 4.0
 
-    def of_figure(self, figure: int) -> Sensitivity:
+    def of_figure(self, figure: int) -> DetectionThresholds:
         """Return the thresholds of one figure of a launch."""
         return self if figure == ESTIMATED_STATISTIC else replace(self, score=self.other_score)
 
 
-class Split(Struct, frozen=True):
+class ChangePoint(Struct, frozen=True):
     """Place where a stretch changes.
 
     Attributes:
@@ -69,10 +69,10 @@ class Split(Struct, frozen=True):
     score: float
 
 
-def best_split(
-    levels: Array, errors: Array, exact: NDArray[np.bool_], allowed: NDArray[np.bool_], sensitivity: Sensitivity
-) -> Split | None:
-    """Find the split between the two most different levels (Worsley, JASA 74, 1979), if they differ enough.
+def find_change_point(
+    levels: Array, errors: Array, exact: NDArray[np.bool_], allowed: NDArray[np.bool_], thresholds: DetectionThresholds
+) -> ChangePoint | None:
+    """Find the change point between the two most different levels (Worsley, JASA 74, 1979), if they differ enough.
 
     Levels are means weighted by errors. Medians of a few pairs have heavier tails than a normal distribution, so values
     on either side count as no farther from the mean of the other than a few of their errors: two values that agree
@@ -83,14 +83,14 @@ def best_split(
         errors: Their standard errors.
         exact: For each value whether it is certain, because nothing was measured.
         allowed: For each value whether a new level may begin with it.
-        sensitivity: Thresholds.
+        thresholds: Thresholds.
     """
     weights = errors**-2
     weight, total = np.cumsum(weights)[:-1], np.cumsum(weights * levels)[:-1]
     weight_after, total_after = float(weights.sum()) - weight, float(weights @ levels) - total
     sizes = total_after / weight_after - total / weight
     deviation = np.sqrt(1 / weight + 1 / weight_after)
-    enough = (np.abs(sizes) >= sensitivity.smallest_log_ratio) & (np.abs(sizes) >= sensitivity.score * deviation)
+    enough = (np.abs(sizes) >= thresholds.smallest_log_ratio) & (np.abs(sizes) >= thresholds.score * deviation)
     candidates = np.flatnonzero(enough & allowed[1:])
     if not candidates.size:
         return None
@@ -98,14 +98,14 @@ def best_split(
     other = np.where(is_new, (total / weight)[candidates, None], (total_after / weight_after)[candidates, None])
     typical = float(np.median(weights))
     weight_beside = np.where(is_new, weight[candidates, None], weight_after[candidates, None]) / typical
-    farthest = np.maximum(_CLIP, _TWO_SUFFICE * sensitivity.score * np.sqrt(1 / weight_beside + 0.5))
+    farthest = np.maximum(_CLIP, _TWO_SUFFICE * thresholds.score * np.sqrt(1 / weight_beside + 0.5))
     reach = np.where(exact, np.inf, farthest * errors)
     clipped = np.clip(levels - other, -reach, reach) * weights
     new = np.abs((clipped * is_new).sum(axis=1)) / weight_after[candidates]
     old = np.abs((clipped * ~is_new).sum(axis=1)) / weight[candidates]
     scores = np.minimum(new, old) / deviation[candidates]
     best = int(scores.argmax())
-    return Split(int(candidates[best]) + 1, float(scores[best])) if scores[best] >= sensitivity.score else None
+    return ChangePoint(int(candidates[best]) + 1, float(scores[best])) if scores[best] >= thresholds.score else None
 
 
 class Shape(Struct, frozen=True):

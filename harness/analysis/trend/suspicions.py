@@ -10,9 +10,9 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from harness.analysis.trend.progress import Place, Suspicion
+from harness.analysis.trend.progress import CommitPlace, Suspicion
 from harness.analysis.trend.samples import Stretch
-from harness.analysis.trend.segmentation import Sensitivity
+from harness.analysis.trend.segmentation import DetectionThresholds
 from harness.core.comparison import Verdict
 from harness.core.metric import Direction
 from harness.core.series import SeriesPoint
@@ -31,7 +31,7 @@ def find_suspicion(
     *,
     offsets: Sequence[float],
     earlier: Sequence[Suspicion],
-    sensitivity: Sensitivity,
+    thresholds: DetectionThresholds,
 ) -> Suspicion | None:
     """Return the suspicion that the newest point raises.
 
@@ -45,7 +45,7 @@ def find_suspicion(
         stretch: Samples since the newest change, the newest point last.
         offsets: Level of the control in each figure.
         earlier: Suspicions since the newest change.
-        sensitivity: Thresholds of detection.
+        thresholds: Thresholds of detection.
     """
     if point.verdict is not Verdict.REGRESSION or point.metric is None:
         return None
@@ -57,11 +57,11 @@ def find_suspicion(
             continue
         away, error = distance
         score = worse * away / error
-        if worse * away < sensitivity.smallest_log_ratio or score < _LEAST_SCORE:
+        if worse * away < thresholds.smallest_log_ratio or score < _LEAST_SCORE:
             continue
         level = stretch.tracks[figure].between(stretch.first, stretch.end - 1).level
         known = 0.0 if level is None else worse * (level - offset)
-        if known >= sensitivity.smallest_log_ratio and score < _EXPLAINED:
+        if known >= thresholds.smallest_log_ratio and score < _EXPLAINED:
             continue
         if best is None or score > best[0]:
             best = score, figure, away, error
@@ -73,9 +73,9 @@ def find_suspicion(
     last_without = _last_surely_without(stretch, figure, worse, offsets[figure])
     return Suspicion(
         identity=identity,
-        place=Place(commit=newest.commit, order=newest.order),
+        place=CommitPlace(commit=newest.commit, order=newest.order),
         figure=figure,
-        before=Place(commit=before.commit, order=before.order),
+        before=CommitPlace(commit=before.commit, order=before.order),
         last_without=last_without.commit,
         log_ratio=away,
         error=error,
@@ -91,7 +91,7 @@ def _explains(suspicion: Suspicion, figure: int, away: float, error: float) -> b
     return suspicion.figure != figure or larger < _EXPLAINED * math.hypot(error, suspicion.error)
 
 
-def _last_surely_without(stretch: Stretch, figure: int, worse: int, control_level: float) -> Place:
+def _last_surely_without(stretch: Stretch, figure: int, worse: int, control_level: float) -> CommitPlace:
     """Return the last commit that is surely better than the newest; the first of the stretch where none is.
 
     What is the same bytes as the control is surely better, for the newest is proven to be worse than that.
@@ -104,5 +104,5 @@ def _last_surely_without(stretch: Stretch, figure: int, worse: int, control_leve
         if is_control or apart >= _EXPLAINED * math.hypot(error, float(track.errors[place])):
             sample = stretch.sample(int(track.numbers[place]))
             if sample.order < stretch.samples[-1].order:
-                return Place(commit=sample.commit, order=sample.order)
-    return Place(commit=first.commit, order=first.order)
+                return CommitPlace(commit=sample.commit, order=sample.order)
+    return CommitPlace(commit=first.commit, order=first.order)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.analysis.trend.changes import find_changes
-from harness.analysis.trend.segmentation import Sensitivity
+from harness.analysis.trend.segmentation import DetectionThresholds
 from harness.core.change import Change, ChangeKind, Trend
 from harness.core.series import Series, SeriesPoint
 from tests.analysis.compare.simulated_launches import BURSTY, figures, iterations
@@ -50,7 +50,7 @@ def test_a_step_is_found_once_with_its_position_and_size() -> None:
     assert change.effect.low_log_ratio is not None
     assert change.effect.high_log_ratio is not None
     assert change.effect.low_log_ratio < change.effect.log_ratio < change.effect.high_log_ratio
-    assert change.score >= Sensitivity().score
+    assert change.score >= DetectionThresholds().score
 
 
 def test_a_step_of_twelve_errors_is_found_with_the_second_commit() -> None:
@@ -144,7 +144,7 @@ def test_a_difference_from_the_first_commit_on_is_found_against_the_control() ->
 def test_a_change_below_the_smallest_effect_is_not_reported() -> None:
     points = clear_points([0.0] * 40 + [0.004] * 60)
     assert not find_changes(series(points)).changes
-    assert find_changes(series(points), Sensitivity(smallest_log_ratio=0.002)).changes
+    assert find_changes(series(points), DetectionThresholds(smallest_log_ratio=0.002)).changes
 
 
 def test_identical_builds_are_ordinary_points() -> None:
