@@ -23,7 +23,7 @@ from harness.flows.compare.commits import (
 from harness.flows.compare.reproduction import ComparedSides
 from harness.flows.compare.requests import CompareRequest
 from harness.flows.measure.named_parts import load_frameworks
-from harness.flows.measure.workload import Selection, Workload, load_benchmarks, select
+from harness.flows.measure.workload import BenchmarkSelection, Workload, load_benchmarks, select
 from harness.lab.comparing import LabComparison, choose_parameters, refuse, run_comparison
 from harness.lab.configuration import load_security
 from harness.lab.engine import connect
@@ -44,7 +44,7 @@ class LabComparer(CommitComparer):
         treatment: Commit,
         *,
         run_type: str = "benchmark",
-        selection: Selection | None = None,
+        selection: BenchmarkSelection | None = None,
         quiet: bool = False,
         max_pairs: int | None = None,
         resume: bool = False,

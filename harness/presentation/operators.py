@@ -15,7 +15,7 @@ from harness.presentation.tables import Column, Row, tabulate
 from harness.presentation.text import Span, make_printable
 
 
-class ProfiledOperator(Struct, frozen=True):
+class OperatorShare(Struct, frozen=True):
     """Operator of a profile.
 
     Attributes:
@@ -38,7 +38,7 @@ class Profile(Struct, frozen=True):
             something else has the CPU now and then, it affects few operators of most iterations, and medians hide it.
     """
 
-    operators: tuple[ProfiledOperator, ...]
+    operators: tuple[OperatorShare, ...]
     coverage: float | None
 
 
@@ -52,7 +52,7 @@ def compute_profile(result: Result) -> Profile | None:
     if total <= 0:
         return None
     ranked = sorted(medians.items(), key=lambda item: -item[1])
-    profiled = tuple(ProfiledOperator(name, median_us, median_us / total) for name, median_us in ranked)
+    profiled = tuple(OperatorShare(name, median_us, median_us / total) for name, median_us in ranked)
     return Profile(profiled, _coverage(operators, result.metric(LATENCY)))
 
 

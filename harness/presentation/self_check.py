@@ -24,7 +24,7 @@ _UNITS: Final = ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute"))
 _MINUTES_HELP: Final = "--minutes measures longer"
 
 
-class Conclusion(Struct, frozen=True):
+class MachineVerdict(Struct, frozen=True):
     """Verdict on a machine.
 
     Attributes:
@@ -36,11 +36,11 @@ class Conclusion(Struct, frozen=True):
     text: str
 
 
-def conclude(sensitivity: Sensitivity) -> Conclusion:
+def conclude(sensitivity: Sensitivity) -> MachineVerdict:
     """Return the verdict on a machine in one sentence."""
     checks = sensitivity.benchmarks
     if not checks:
-        return Conclusion(is_good=False, text="nothing could be measured")
+        return MachineVerdict(is_good=False, text="nothing could be measured")
     false, compared = total_told_apart(checks)
     differing = [check.title for check in checks if check.evidence >= 2 * len(checks) / _CHANCE]
     counts = (
@@ -50,21 +50,23 @@ def conclude(sensitivity: Sensitivity) -> Conclusion:
     )
     if differing or is_no_chance(false, compared):
         named = f" ({', '.join(differing)})" if differing else ""
-        return Conclusion(False, f"{counts}{named}: do not trust verdicts of this machine before the cause is found")
+        return MachineVerdict(
+            False, f"{counts}{named}: do not trust verdicts of this machine before the cause is found"
+        )
     known = [check.smallest_change for check in checks if check.detectable]
     if not known:
-        return Conclusion(True, f"{counts}; too few pairs to say what can be shown: {_MINUTES_HELP}")
+        return MachineVerdict(True, f"{counts}; too few pairs to say what can be shown: {_MINUTES_HELP}")
     finite = sorted(change for change in known if change is not None)
     if len(finite) < len(known):
         text = "not even a doubling of the time is shown reliably" if not finite else "some benchmarks show no change"
-        return Conclusion(True, f"{text} with {checks[0].budget} pairs; {counts}")
+        return MachineVerdict(True, f"{text} with {checks[0].budget} pairs; {counts}")
     span = (
         _format_share(finite[0])
         if finite[0] == finite[-1]
         else f"{_format_share(finite[0])} to {_format_share(finite[-1])}"
     )
     text = f"changes of {span} can be shown with {checks[0].budget} pairs; {counts}"
-    return Conclusion(True, text)
+    return MachineVerdict(True, text)
 
 
 def total_told_apart(checks: Sequence[BenchmarkCheck]) -> tuple[int, int]:

@@ -42,7 +42,7 @@ def toss_order(seed: int, key: str, index: int, programs: Sequence[int]) -> list
 
 
 @dataclass(slots=True)
-class RankedProgram:
+class LaunchedProgram:
     """One program of a ranking while it is launched.
 
     Attributes:
@@ -85,7 +85,7 @@ class RoundedLaunches:
 
     def __init__(self, launchers: Sequence[Launcher], *, seed: int, key: str) -> None:
         self.programs = [
-            RankedProgram(launcher, shorten_first_launch(launcher.job.benchmark)) for launcher in launchers
+            LaunchedProgram(launcher, shorten_first_launch(launcher.job.benchmark)) for launcher in launchers
         ]
         self.metric = ComparedMetric(None, "", launchers[0].job.benchmark.direction)
         self.overhead_s = 0.0
@@ -157,7 +157,7 @@ class RoundedLaunches:
             pause(program.benchmark.cooldown_s)
         return Round(index, tuple(order), samples, seconds)
 
-    def _read(self, program: RankedProgram, observed: ObservedLaunch) -> tuple[float, ...] | None:
+    def _read(self, program: LaunchedProgram, observed: ObservedLaunch) -> tuple[float, ...] | None:
         """Return the samples of a launch; None, and it is discarded, where it does not count."""
         values = self.metric.values(observed.observations) if observed.counts else None
         if values is None:
@@ -165,7 +165,7 @@ class RoundedLaunches:
             program.launcher.discard(DISCARDED_FOR_HEAT if is_hot else "it has no numbers")
         return values
 
-    def _count_failure(self, program: RankedProgram, observed: ObservedLaunch) -> BenchmarkFailed | None:
+    def _count_failure(self, program: LaunchedProgram, observed: ObservedLaunch) -> BenchmarkFailed | None:
         """Count a launch without numbers; return the failure of a program that has too many."""
         if observed.launch.outcome is Outcome.OK and observed.launch.throttled:
             return None

@@ -28,7 +28,7 @@ from harness.flows.compare import commits as on_this_machine
 from harness.flows.compare.commits import OpenComparers
 from harness.flows.compare.requests import CompareRequest, validate_parameters
 from harness.flows.measure.reporting import prepare_reporters
-from harness.flows.measure.workload import Selection, Workload
+from harness.flows.measure.workload import BenchmarkSelection, Workload
 from harness.shell import pause
 from harness.store.search_answers import save_answer
 
@@ -166,18 +166,18 @@ def _is_before(source: Source, older: Commit, newer: Commit) -> bool:
         return False
 
 
-def _select_benchmark(workload: Workload, display: Display) -> Selection:
+def _select_benchmark(workload: Workload, display: Display) -> BenchmarkSelection:
     """Return the only benchmark of the workload, and its first device."""
     titles = sorted({benchmark.title for benchmark in workload.benchmarks})
     if len(titles) != 1:
         raise UsageError(
             f"bisect needs one benchmark, not {len(titles)}", hint=f"give --benchmark NAME, one of {', '.join(titles)}"
         )
-    return Selection(titles[0], workload.plan(display).devices[0].identity)
+    return BenchmarkSelection(titles[0], workload.plan(display).devices[0].identity)
 
 
 def _measurement_key(
-    request: CompareRequest, settings: Settings, selection: Selection, digests: Collection[str]
+    request: CompareRequest, settings: Settings, selection: BenchmarkSelection, digests: Collection[str]
 ) -> tuple[str, ...]:
     """Return what identifies a measurement: pairs of another metric, device or definition are no evidence here."""
     device, metric = selection.device or "", "".join(request.metrics)

@@ -19,7 +19,7 @@ from harness.core.probability import format_probability
 from harness.core.protocols import Progress
 from harness.core.result import Result
 from harness.flows.compare.commits import CommitComparer, ControlFailed
-from harness.flows.measure.workload import Selection
+from harness.flows.measure.workload import BenchmarkSelection
 from harness.presentation.numbers import format_percent
 
 Save = Callable[[Search], None]
@@ -32,7 +32,7 @@ _WORTH_NAMING = 0.01
 def run_search(
     search: Search,
     commits: Sequence[Commit],
-    selection: Selection,
+    selection: BenchmarkSelection,
     comparer: CommitComparer,
     *,
     progress: Progress,
@@ -115,7 +115,7 @@ def _identify(search: Search, commit: str, build: BuildInfo | None) -> Search:
 
 
 def _compare(
-    comparer: CommitComparer, control: Commit, treatment: Commit, query: Query, *, selection: Selection, run: str
+    comparer: CommitComparer, control: Commit, treatment: Commit, query: Query, *, selection: BenchmarkSelection, run: str
 ) -> tuple[Result, Comparison]:
     """Compare two commits: the result has pairs, or they are the same bytes."""
     results = comparer.compare(

@@ -24,7 +24,7 @@ from harness.flows.compare.requests import (
 from harness.flows.measure.plan import Builds, Failure
 from harness.flows.measure.runners import CommitRunner, build_side
 from harness.flows.measure.submodules import selected_submodules
-from harness.flows.measure.workload import Selection, Workload, load_benchmarks, load_workload
+from harness.flows.measure.workload import BenchmarkSelection, Workload, load_benchmarks, load_workload
 
 
 class ControlFailed(BuildFailed):
@@ -159,7 +159,7 @@ class CommitComparer:
         treatment: Commit,
         *,
         run_type: str = "benchmark",
-        selection: Selection | None = None,
+        selection: BenchmarkSelection | None = None,
         quiet: bool = False,
         max_pairs: int | None = None,
         resume: bool = False,
@@ -214,7 +214,7 @@ class CommitComparer:
         raise_for_failure(outcome, collected.results, control, treatment)
         return tuple(collected.results)
 
-    def build_identity(self, selection: Selection, commit: Commit) -> str:
+    def build_identity(self, selection: BenchmarkSelection, commit: Commit) -> str:
         """Return the digest of the recipe that builds a commit for a benchmark, with the submodules that were chosen.
 
         Measurements of one commit by two recipes are those of two programs.

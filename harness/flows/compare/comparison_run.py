@@ -20,7 +20,7 @@ from harness.core.note import Note
 from harness.core.result import Outcome
 from harness.flows.compare.journal import Header, Journal, JournalContents, LostLaunches
 from harness.flows.compare.metric_decision import MetricDecision
-from harness.flows.compare.outputs import Sides, compare_sides
+from harness.flows.compare.outputs import SideLaunchers, compare_sides
 from harness.flows.measure.plan import Failure
 from harness.running.compared_metric import ComparedMetric
 from harness.running.interleaving import INTERLEAVINGS, choose_interleave
@@ -283,7 +283,7 @@ class ComparisonRun:
             relative = self._subject.treatment.benchmark.output_tolerance
 
         def compare(benchmark: Benchmark) -> OutputComparison:
-            return compare_sides(Sides(self._control, self._treatment, benchmark, relative))
+            return compare_sides(SideLaunchers(self._control, self._treatment, benchmark, relative))
 
         self._outputs = self._launches.run_before_pairs(compare)
         self._journal.record_outputs(self._outputs)

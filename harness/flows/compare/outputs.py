@@ -36,7 +36,7 @@ _UNSTEADY: Final = (
 )
 
 
-class Sides(Struct, frozen=True):
+class SideLaunchers(Struct, frozen=True):
     """Launchers of both sides, each of which was launched before.
 
     Attributes:
@@ -73,7 +73,7 @@ class OutputSource(Protocol):
         """Compare the outputs of the control with those of one more launch of it. Errors as for `compare`."""
 
 
-def compare_sides(sides: Sides) -> OutputComparison:
+def compare_sides(sides: SideLaunchers) -> OutputComparison:
     """Compare the outputs of control and treatment; what cannot be compared is told with its reason.
 
     Where they differ, the control is launched once more: outputs that differ from launch to launch show nothing of the
@@ -99,7 +99,7 @@ def compare_sides(sides: Sides) -> OutputComparison:
     return compared.model_copy(update={"seconds": time.monotonic() - began})
 
 
-def _choose_source(sides: Sides) -> OutputSource | str:
+def _choose_source(sides: SideLaunchers) -> OutputSource | str:
     """Return the way to take outputs; where there is none, why not."""
     benchmark = sides.benchmark
     if benchmark.app is not None:
@@ -130,7 +130,7 @@ def _explain_none(benchmark: Benchmark, framework: Framework) -> str:
 class WrittenFiles(Struct, frozen=True):
     """Output files of the specification, as the last launch of each side wrote them: no further launch is needed."""
 
-    sides: Sides
+    sides: SideLaunchers
 
     def compare(self) -> OutputComparison:
         """Compare the files of both sides."""

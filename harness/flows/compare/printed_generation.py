@@ -26,7 +26,7 @@ _CUT: Final = re.compile(r" \.\.\. \(([\d,]{1,20}), sha256 [0-9a-f]{16}\)\Z")
 """End of one that is not shown whole: its length and a digest."""
 
 
-class Generation(NamedTuple):
+class GenerationText(NamedTuple):
     """What one launch generated.
 
     Attributes:
@@ -63,7 +63,7 @@ class PrintedGeneration:
     control: Launcher
     treatment: Launcher
     benchmark: Benchmark
-    _first: Generation | None = None
+    _first: GenerationText | None = None
 
     def compare(self) -> OutputComparison:
         """Launch each side once, and compare what they generated.
@@ -80,7 +80,7 @@ class PrintedGeneration:
         again = self._take("control", self.control)
         return compare_generations(self._first or again, again)
 
-    def _take(self, side: str, launcher: Launcher) -> Generation:
+    def _take(self, side: str, launcher: Launcher) -> GenerationText:
         launch, observations = launcher.launch(self.benchmark)
         launcher.discard(TAKEN)
         if launch.outcome is not Outcome.OK:
@@ -91,14 +91,14 @@ class PrintedGeneration:
         return generation
 
 
-def find_generation(observations: Sequence[Observation]) -> Generation | None:
+def find_generation(observations: Sequence[Observation]) -> GenerationText | None:
     """Return the first generation of a launch: tokens where there are some, else a text."""
     infos = {observation.name: observation.info for observation in observations}
     found = ((unit, infos.get(name)) for name, unit in _NAMES.items())
-    return next((Generation(unit, text) for unit, text in found if text), None)
+    return next((GenerationText(unit, text) for unit, text in found if text), None)
 
 
-def compare_generations(control: Generation, treatment: Generation) -> OutputComparison:
+def compare_generations(control: GenerationText, treatment: GenerationText) -> OutputComparison:
     """Compare two generations exactly, and name the first part that differs.
 
     Args:

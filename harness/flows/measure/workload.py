@@ -32,7 +32,7 @@ _FEW: Final = 8
 """Benchmarks that a hint lists."""
 
 
-class Selection(Struct, frozen=True):
+class BenchmarkSelection(Struct, frozen=True):
     """A part of a workload.
 
     Attributes:
@@ -92,7 +92,7 @@ class Workload(Struct, frozen=True):
         assignments = assign(self.benchmarks, devices, self.platform, self.meters)
         return Plan(self.platform, assignments, self.frameworks, self.spread, self.recipe_variant)
 
-    def restrict(self, selection: Selection) -> Workload:
+    def restrict(self, selection: BenchmarkSelection) -> Workload:
         """Return the workload of one benchmark, on one device if the selection names one.
 
         The benchmark need not be among the selected ones: an alarm outlives the patterns that were given when it was

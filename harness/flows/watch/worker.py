@@ -21,7 +21,7 @@ from harness.core.series import SeriesPoint
 from harness.flows.bisect.merges import MergeSearch
 from harness.flows.bisect.search import figures_of_pairs, quartile_log_ratios, run_search, tail_effect
 from harness.flows.compare.commits import CommitComparer, ControlFailed
-from harness.flows.measure.workload import Selection
+from harness.flows.measure.workload import BenchmarkSelection
 from harness.flows.watch.searches import (
     SavedSearches,
     begin_search,
@@ -216,8 +216,8 @@ def _shows(comparison: Comparison, expected: Verdict) -> bool:
     return end is not None and (end > 0 if upwards else end < 0)
 
 
-def _selection_of(alarm: Alarm) -> Selection:
-    return Selection(alarm.change.title, alarm.change.device)
+def _selection_of(alarm: Alarm) -> BenchmarkSelection:
+    return BenchmarkSelection(alarm.change.title, alarm.change.device)
 
 
 def verification_of(result: Result, comparison: Comparison, expected: Verdict, figure: str) -> Verification:

@@ -13,7 +13,7 @@ from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem
 from harness.flows.bisect.bisect import BisectRequest, SearchFile, _begin_or_resume, _measurement_key
 from harness.flows.compare.requests import CompareRequest
-from harness.flows.measure.workload import Selection, load_benchmarks
+from harness.flows.measure.workload import BenchmarkSelection, load_benchmarks
 from harness.testing.progress import RecordedProgress
 from tests.cli.project import Project, generic, one_test
 
@@ -63,7 +63,7 @@ def test_measurements_differ_by_metric_definition_and_device(tmp_path: Path) -> 
         spec = folder.write("spec.json", generic(one_test("work", "{program} {iter}", iter=iterations)))
         settings = Settings(benchmark_file=(spec,))
         (benchmark,) = load_benchmarks(settings)
-        return _measurement_key(request, settings, Selection(benchmark.title, device), {benchmark.digest})
+        return _measurement_key(request, settings, BenchmarkSelection(benchmark.title, device), {benchmark.digest})
 
     plain = key(10, CompareRequest())
     assert plain == key(10, CompareRequest())

@@ -21,7 +21,7 @@ from harness.core.result import Result
 from harness.flows.bisect.merges import MergeSearch
 from harness.flows.bisect.search import run_search
 from harness.flows.compare.commits import CommitComparer
-from harness.flows.measure.workload import Selection
+from harness.flows.measure.workload import BenchmarkSelection
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import ok_result
 from tests.builders.sources.repositories import GitRepository, require
@@ -89,7 +89,7 @@ class History:
         return run_search(
             search,
             line,
-            Selection("m/b"),
+            BenchmarkSelection("m/b"),
             comparer,
             progress=self.progress,
             save=lambda _: None,

@@ -14,7 +14,7 @@ from harness.core.culprit import SearchEnding, SearchResult
 from harness.core.result import Result
 from harness.flows.bisect.search import run_search
 from harness.flows.compare.commits import CommitComparer
-from harness.flows.measure.workload import Selection
+from harness.flows.measure.workload import BenchmarkSelection
 from harness.flows.watch.searches import candidates_of
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import ok_result
@@ -72,7 +72,7 @@ def found_in(levels: Sequence[float]) -> tuple[Search, SearchResult, Laboratory,
     ended, finding = run_search(
         Search.begin([commit.id for commit in COMMITS]),
         COMMITS,
-        Selection("m/b"),
+        BenchmarkSelection("m/b"),
         cast("CommitComparer", laboratory),
         progress=progress,
         save=save,

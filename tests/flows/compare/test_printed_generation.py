@@ -8,16 +8,16 @@ from frameworks.observations.collector import describe_text, describe_tokens
 from harness.core.errors import BenchmarkFailed
 from harness.core.evaluation import OutputVerdict
 from harness.core.metric import Observation
-from harness.flows.compare.printed_generation import Generation, compare_generations, find_generation
+from harness.flows.compare.printed_generation import GenerationText, compare_generations, find_generation
 from harness.presentation.outputs import describe_outputs
 
 
-def tokens(*numbers: int) -> Generation:
-    return Generation("new token", describe_tokens(numbers))
+def tokens(*numbers: int) -> GenerationText:
+    return GenerationText("new token", describe_tokens(numbers))
 
 
-def text(content: str) -> Generation:
-    return Generation("character", describe_text(content, 20))
+def text(content: str) -> GenerationText:
+    return GenerationText("character", describe_text(content, 20))
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def text(content: str) -> Generation:
         (text("x" * 30), text("x" * 30), "30 characters"),
     ],
 )
-def test_equal_generations_are_identical(control: Generation, treatment: Generation, words: str) -> None:
+def test_equal_generations_are_identical(control: GenerationText, treatment: GenerationText, words: str) -> None:
     compared = compare_generations(control, treatment)
     assert compared.verdict is OutputVerdict.IDENTICAL
     assert words in describe_outputs(compared)
@@ -45,7 +45,7 @@ def test_equal_generations_are_identical(control: Generation, treatment: Generat
         (text("x" * 30), text("x" * 29 + "y"), "first at character 21 of 30, or later, 30 characters there"),
     ],
 )
-def test_the_first_part_that_differs_is_named(control: Generation, treatment: Generation, words: str) -> None:
+def test_the_first_part_that_differs_is_named(control: GenerationText, treatment: GenerationText, words: str) -> None:
     compared = compare_generations(control, treatment)
     assert compared.verdict is OutputVerdict.DIFFERENT
     assert describe_outputs(compared).endswith(words)
@@ -58,6 +58,6 @@ def test_tokens_and_a_text_cannot_be_compared() -> None:
 
 def test_tokens_go_before_a_text() -> None:
     both = [Observation(type="LLM", metric=name, info=name) for name in ("text", "tokens")]
-    assert find_generation(both) == Generation("new token", "tokens")
-    assert find_generation(both[:1]) == Generation("character", "text")
+    assert find_generation(both) == GenerationText("new token", "tokens")
+    assert find_generation(both[:1]) == GenerationText("character", "text")
     assert find_generation([]) is None

@@ -13,7 +13,7 @@ from harness.core.benchmark import Benchmark, Model, SpecificationPlace
 from harness.core.device import Device
 from harness.core.errors import UsageError
 from harness.core.protocols import Framework, Progress, Session
-from harness.flows.measure.workload import Selection, Workload, select
+from harness.flows.measure.workload import BenchmarkSelection, Workload, select
 
 
 def benchmark(model: str, identifier: str, *tags: str, **axes: str | int) -> Benchmark:
@@ -79,7 +79,7 @@ def test_a_workload_is_restricted_to_a_benchmark_that_the_patterns_left_out() ->
         return Generic({})
 
     workload = Workload(select(ALL, ("*fp32",), ()), _Nowhere(), {}, loaded=ALL, load_framework=load_framework)
-    restricted = workload.restrict(Selection("resnet/q8", "phone"))
+    restricted = workload.restrict(BenchmarkSelection("resnet/q8", "phone"))
     assert [benchmark.title for benchmark in restricted.benchmarks] == ["resnet/q8"]
     assert restricted.devices == ("phone",)
     assert loaded == ["generic"]
