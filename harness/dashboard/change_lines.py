@@ -13,14 +13,14 @@ from harness.dashboard.wording import format_day, format_moment, name_commit
 from harness.presentation.alarm_headlines import clip
 from harness.presentation.numbers import format_change, format_interval, format_quantity
 from harness.presentation.repository_links import is_web_address
-from harness.store.history import Cell, ChangeRow, CommitInfo, Proof
+from harness.store.history import Cell, ChangeRow, CommitInfo, ProofKind
 
 _CULPRITS: Final = 5
 """Most culprits that a line names; the others are counted."""
 _EVIDENCE: Final = {
-    Proof.ALARM: "verified alarm",
-    Proof.COMPARISON: "comparison",
-    Proof.MEDIANS: "medians",
+    ProofKind.ALARM: "verified alarm",
+    ProofKind.COMPARISON: "comparison",
+    ProofKind.MEDIANS: "medians",
 }
 
 
@@ -106,7 +106,7 @@ def describe_change_row(change: ChangeRow, links: Links) -> ChangeLine:
         links: Addresses of pages.
     """
     commits = change.culprits or ((change.after,) if change.after is not None else ())
-    effect, decided = change.effect, change.proof is not Proof.MEDIANS
+    effect, decided = change.effect, change.proof is not ProofKind.MEDIANS
     both = change.before is not None and change.after is not None
     return ChangeLine(
         kind=change.verdict.value.replace(" ", "-") if decided else "unproven",
@@ -160,7 +160,13 @@ def is_worse(change: ChangeRow) -> bool:
 def _name_role(change: ChangeRow) -> str:
     if change.culprit:
         return "culprit" if len(change.culprits) < 2 else f"{len(change.culprits)} culprits"
-    return "first with it" if change.proof is Proof.ALARM else "treatment" if change.proof is Proof.COMPARISON else ""
+    return (
+        "first with it"
+        if change.proof is ProofKind.ALARM
+        else "treatment"
+        if change.proof is ProofKind.COMPARISON
+        else ""
+    )
 
 
 def _format_levels(change: ChangeRow) -> str:

@@ -273,7 +273,7 @@ class ResultPage(Value):
     total: int = 0
 
 
-class Proof(StrEnum):
+class ProofKind(StrEnum):
     """What shows a change: an alarm that was verified, one comparison, or medians that were not measured side by side.
 
     The last is descriptive: no test decides it, and a machine that is slower today looks the same.
@@ -309,7 +309,7 @@ class ChangeRow(Value):
 
     cell: Cell
     metric: MetricInfo
-    proof: Proof
+    proof: ProofKind
     verdict: Verdict
     effect: Effect | None = None
     before: CommitInfo | None = None

@@ -13,7 +13,7 @@ from harness.core.alarm import Alarm, AlarmEvent, AlarmStage, Closing
 from harness.core.commit import short_id
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.watch.notify.channels import sends_messages
-from harness.watch.store.database import Database, is_current
+from harness.watch.store.database import StateDatabase, is_current
 from harness.watch.store.state import State
 
 _LEAST_DIGITS: Final = 4
@@ -111,7 +111,7 @@ def _change_alarms(
             f"the state {path} is of an earlier harness, or of something else",
             hint="the next start of `harness watch` migrates it",
         )
-    with Database(path) as database:
+    with StateDatabase(path) as database:
         state = State(database)
         with state.transaction():
             alarms = tuple(change(state))

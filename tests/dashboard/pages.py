@@ -25,7 +25,7 @@ from harness.store.history import (
     ChangeRow,
     CommitInfo,
     Period,
-    Proof,
+    ProofKind,
     ResultRow,
     Selection,
 )
@@ -79,7 +79,7 @@ def render_some_changes(site: Site) -> str:
     """Return a page with a regression, an improvement and a level."""
     worse = make_change(9)
     better = make_change(30, verdict=Verdict.IMPROVEMENT, effect=Effect(log_ratio=-0.05))
-    level = make_change(40, proof=Proof.MEDIANS, verdict=Verdict.UNDECIDED, alarm="", culprit=False, before=None)
+    level = make_change(40, proof=ProofKind.MEDIANS, verdict=Verdict.UNDECIDED, alarm="", culprit=False, before=None)
     return render_changes((worse, better), (level,), Period(), Selection(), site)
 
 

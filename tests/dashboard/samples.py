@@ -19,7 +19,7 @@ from harness.store.history import (
     DeviceInfo,
     HistoryPoint,
     Options,
-    Proof,
+    ProofKind,
 )
 
 HOSTILE = "a:b \"><script>alert(1)</script> ../.. %41 #x \u202e\x1b[31m\n\x00 é '><img src=x onerror=alert(2)>"
@@ -82,7 +82,7 @@ def make_change(number: int, **values: object) -> ChangeRow:
     change = ChangeRow(
         cell=make_cell(),
         metric=LATENCY,
-        proof=Proof.ALARM,
+        proof=ProofKind.ALARM,
         verdict=Verdict.REGRESSION,
         effect=Effect(log_ratio=0.0953, low_log_ratio=0.09, high_log_ratio=0.1),
         before=make_commit(number - 1),

@@ -7,7 +7,7 @@ from harness.core.effect import Effect
 from harness.dashboard.alarms import render_alarms
 from harness.dashboard.changes import render_changes, summarise_changes
 from harness.presentation.differences import WHAT_IS_UNKNOWN
-from harness.store.history import Period, Proof, Selection
+from harness.store.history import Period, ProofKind, Selection
 from tests.dashboard.pages import make_pages, row_of
 from tests.dashboard.samples import make_cell, make_change, make_site
 from tests.reporters.alarms.alarm_samples import found_step
@@ -34,7 +34,7 @@ def test_a_change_names_its_culprit_its_interval_and_its_evidence() -> None:
 
 def test_a_list_of_alarms_and_comparisons_says_its_order() -> None:
     alarm = make_change(1)
-    comparison = make_change(2, proof=Proof.COMPARISON, alarm="", culprit=False)
+    comparison = make_change(2, proof=ProofKind.COMPARISON, alarm="", culprit=False)
     mixed = render_changes((alarm, comparison), (), Period(), Selection(), make_site())
     assert "2 proven, verified alarms before comparisons, the largest of each first" in mixed
     alike = render_changes((alarm, alarm), (), Period(), Selection(), make_site())
@@ -42,7 +42,7 @@ def test_a_list_of_alarms_and_comparisons_says_its_order() -> None:
 
 
 def test_levels_stand_below_what_they_cannot_show_and_have_no_verdict() -> None:
-    level = make_change(1, proof=Proof.MEDIANS, verdict=Verdict.UNDECIDED, alarm="", culprit=False)
+    level = make_change(1, proof=ProofKind.MEDIANS, verdict=Verdict.UNDECIDED, alarm="", culprit=False)
     text = render_changes((), (level,), Period(), Selection(), make_site())
     assert WHAT_IS_UNKNOWN in text
     assert 'class="badge"' not in text

@@ -9,7 +9,7 @@ import pytest
 
 from harness.store.database.engine import open_database
 from harness.store.database.views import History
-from harness.store.history import Page, Period, Proof, Selection
+from harness.store.history import Page, Period, ProofKind, Selection
 from tests.store.big_store import fill_store, iterate_results, make_alarms
 from tests.store.big_world import HOSTILE, Laboratory
 
@@ -45,15 +45,17 @@ def test_every_result_is_in_exactly_one_page_and_cell(reader: History) -> None:
 def test_what_was_planted_is_told_as_alarms_with_culprits(reader: History) -> None:
     alarms = {report.alarm.identity: report for report in make_alarms(LABORATORY)}
     changes = reader.changes(ALWAYS, ALL, MANY)
-    assert {change.alarm for change in changes if change.proof is Proof.ALARM} == alarms.keys()
+    assert {change.alarm for change in changes if change.proof is ProofKind.ALARM} == alarms.keys()
     assert alarms
     for change in changes:
-        if change.proof is Proof.ALARM:
+        if change.proof is ProofKind.ALARM:
             culprits = alarms[change.alarm].alarm.culprits
             assert change.culprit == bool(culprits)
             assert change.after is not None
             assert not culprits or change.after.id == culprits[0].commits[0]
-    sizes = [abs(change.effect.log_ratio) for change in changes if change.effect and change.proof is Proof.COMPARISON]
+    sizes = [
+        abs(change.effect.log_ratio) for change in changes if change.effect and change.proof is ProofKind.COMPARISON
+    ]
     assert all(size < 0.02 for size in sizes), "every comparison across a planted step is explained by its alarm"
 
 

@@ -21,7 +21,7 @@ from harness.core.series import Series
 from harness.watch.fai_pep_files import read_commit
 from harness.watch.loop import watch
 from harness.watch.store.commits import CommitStatus
-from harness.watch.store.database import Database
+from harness.watch.store.database import StateDatabase
 from harness.watch.store.notifications import DeliveryStatus, Notification
 from harness.watch.store.state import open_state, read_state
 from harness.watch.store.state_lock import last_owner
@@ -84,9 +84,9 @@ def _killed_at(number: int, folder: Path, *, after: bool) -> int:
     """Watch, and die before or after so many changes of the database."""
 
     def work() -> None:
-        count, change = 0, Database.change
+        count, change = 0, StateDatabase.change
 
-        def deadly(self: Database, statement: str, *values: str | float | None) -> int:
+        def deadly(self: StateDatabase, statement: str, *values: str | float | None) -> int:
             nonlocal count
             count += 1
             if count == number and not after:
@@ -96,7 +96,7 @@ def _killed_at(number: int, folder: Path, *, after: bool) -> int:
                 os.kill(os.getpid(), signal.SIGKILL)
             return changed
 
-        setattr(Database, "change", deadly)  # noqa: B010 - a method is replaced, in a process of its own
+        setattr(StateDatabase, "change", deadly)  # noqa: B010 - a method is replaced, in a process of its own
         _watch_everything(folder)
 
     return _in_a_child(work)

@@ -22,7 +22,7 @@ from harness.watch.fai_pep_files import StopFile
 from harness.watch.loop import WatchPlan, WatchSummary, watch
 from harness.watch.new_commits import CommitSelection
 from harness.watch.store.commits import CommitStatus
-from harness.watch.store.database import Cell, Database
+from harness.watch.store.database import Cell, StateDatabase
 from harness.watch.store.state import MOST_KILLS, State
 from harness.watch.tasks import CommitOutcome, ReadTrend, WatchTasks
 from harness.watch.timing import Timing
@@ -250,7 +250,7 @@ def whole_series(find_changes: Callable[[Series], Trend]) -> ReadTrend:
 
 def limit_pages(state: State, pages: int) -> None:
     """Leave the file no room beyond so many pages."""
-    database: Database = state._database
+    database: StateDatabase = state._database
     database.rows(f"PRAGMA max_page_count = {pages}")
 
 

@@ -21,7 +21,7 @@ from harness.core.alarm import Alarm
 from harness.core.errors import DeliveryFailed, UsageError
 from harness.core.values import Value
 from harness.watch.notify.channels import AddressingChannel, Channel, ConfiguredChannel, GroupingChannel
-from harness.watch.store.database import Database, is_current
+from harness.watch.store.database import StateDatabase, is_current
 from harness.watch.store.notifications import Delivery, DeliveryStatus, DeliveryTable
 from harness.watch.store.retry_when_full import RetryWhenFull
 from harness.watch.store.state import State, read_state
@@ -265,7 +265,7 @@ def release_refused(path: Path, channels: Collection[str]) -> Mapping[str, int]:
     names = sorted({delivery.channel for delivery in refused}.intersection(channels))
     if not names:
         return {}
-    with Database(path) as database:
+    with StateDatabase(path) as database:
         deliveries = DeliveryTable(database)
         with database.transaction():
             return {name: deliveries.release(name) for name in names}

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from harness.core.alarm import Alarm, AlarmStage
 from harness.core.change import Change
-from harness.watch.store.database import Database
+from harness.watch.store.database import StateDatabase
 
 
 class AlarmTable:
     """Table of alarms. Each method is one transaction, or a part of the one that is open."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StateDatabase) -> None:
         self._database = database
 
     def open(self, change: Change, time: float) -> bool:

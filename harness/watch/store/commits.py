@@ -10,7 +10,7 @@ from typing import Final
 from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem
 from harness.core.values import Value
-from harness.watch.store.database import Cell, Database
+from harness.watch.store.database import Cell, StateDatabase
 
 WITHDRAWN: Final = "no longer in the history that is watched"
 """Reason why a commit that waited is passed over; should history come back to it, it waits again."""
@@ -73,7 +73,7 @@ class _CommitCount(Value):
 class CommitTable:
     """Table of commits. Each method is one transaction, or a part of the one that is open."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StateDatabase) -> None:
         self._database = database
 
     def add(self, commit: Commit, status: CommitStatus, reason: str = "") -> None:

@@ -85,7 +85,7 @@ def is_current(path: Path) -> bool:
         raise EnvironmentProblem(f"cannot read the state {path}: {error}", hint="is it a file of ours?") from error
 
 
-class Database:
+class StateDatabase:
     """An open state file. Used by one thread.
 
     Args:

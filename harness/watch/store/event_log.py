@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from harness.core.commit import Commit
 from harness.core.values import Value
-from harness.watch.store.database import Database
+from harness.watch.store.database import StateDatabase
 
 MOST_EVENTS: Final = 1000
 """Older ones are forgotten: a watcher runs for months."""
@@ -105,7 +105,7 @@ AnyFact = TypeVar("AnyFact", bound=Value)
 class EventLog:
     """Events and facts of one state."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StateDatabase) -> None:
         self._database = database
 
     def read(self, kind: type[AnyFact]) -> AnyFact | None:

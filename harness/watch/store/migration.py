@@ -24,7 +24,7 @@ from harness.core.effect import effect_of, log_ratio_of
 from harness.core.errors import EnvironmentProblem
 from harness.core.metric import Direction, MetricInfo
 from harness.core.values import Value
-from harness.watch.store.database import VERSION, Database, describe_invalid
+from harness.watch.store.database import VERSION, StateDatabase, describe_invalid
 from harness.watch.store.event_log import BrokenCommits, CurrentActivity, LastError, PollCursor, PollStatus
 from harness.watch.store.notifications import Delivery, DeliveryStatus, Notification
 
@@ -75,7 +75,7 @@ _REQUIRED_FACTS: Final = (PollCursor, BrokenCommits)
 """Facts without which a watcher would go on wrongly; it writes the others anew."""
 
 
-def migrate(database: Database) -> None:
+def migrate(database: StateDatabase) -> None:
     """Bring a file of an older version to the present version. A part of the transaction that is open.
 
     Raises:
@@ -106,7 +106,7 @@ def migrate(database: Database) -> None:
         database.change(f"DROP TABLE old_{table}")
 
 
-def _copy_facts(database: Database) -> None:
+def _copy_facts(database: StateDatabase) -> None:
     for key, value in database.rows("SELECT key, value FROM old_notebook"):
         kind = _FACTS.get(str(key))
         if kind is None:
@@ -120,7 +120,7 @@ def _copy_facts(database: Database) -> None:
         database.change("INSERT INTO facts VALUES (?, ?)", kind.__name__, fact.model_dump_json())
 
 
-def _copy_alarms(database: Database) -> None:
+def _copy_alarms(database: StateDatabase) -> None:
     rows = database.rows("SELECT identity, opened, alarm FROM old_alarms ORDER BY rowid")
     old_alarms = [(identity, opened, _Alarm.model_validate_json(str(text))) for identity, opened, text in rows]
     history = _History(database, [old for _, _, old in old_alarms])
@@ -148,7 +148,7 @@ class _History:
         units: By name of the metric, as far as alarms were verified and agree on it.
     """
 
-    def __init__(self, database: Database, alarms: Iterable[_Alarm]) -> None:
+    def __init__(self, database: StateDatabase, alarms: Iterable[_Alarm]) -> None:
         rows = database.rows("SELECT id, position FROM old_commits")
         self._orders = {str(commit): int(str(position)) for commit, position in rows}
         rows = database.rows("SELECT DISTINCT metric FROM old_points WHERE higher_is_better")

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from harness.core.alarm import Alarm, AlarmEvent
 from harness.core.values import Value
-from harness.watch.store.database import Cell, Database
+from harness.watch.store.database import Cell, StateDatabase
 
 
 class Notification(Value):
@@ -70,7 +70,7 @@ class _DeliveryCount(Value):
 class DeliveryTable:
     """Table of deliveries. Each method is one transaction, or a part of the one that is open."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StateDatabase) -> None:
         self._database = database
 
     def queue(self, alarm: Alarm, event: AlarmEvent, channels: Iterable[str], time: float) -> None:

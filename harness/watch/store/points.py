@@ -16,7 +16,7 @@ from harness.core.evaluation import OutputVerdict
 from harness.core.metric import Direction, MetricInfo
 from harness.core.series import FigureEffect, Series, SeriesKey, SeriesPoint
 from harness.watch.store.commits import BacklogEntry, CommitStatus
-from harness.watch.store.database import Cell, Database
+from harness.watch.store.database import Cell, StateDatabase
 
 _NOT_MEASURED: Final = ""
 """Column `metric` of a point of no metric."""
@@ -97,7 +97,7 @@ class _Checks(BaseModel):
 class PointTable:
     """Table of points. Each method is one transaction, or a part of the one that is open."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StateDatabase) -> None:
         self._database = database
 
     def add(self, entry: BacklogEntry, point: SeriesPoint) -> None:

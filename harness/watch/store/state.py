@@ -9,7 +9,7 @@ from typing import Final
 
 from harness.watch.store.alarms import AlarmTable
 from harness.watch.store.commits import BacklogEntry, CommitStatus, CommitTable
-from harness.watch.store.database import Database
+from harness.watch.store.database import StateDatabase
 from harness.watch.store.event_log import EventLog
 from harness.watch.store.notifications import DeliveryTable
 from harness.watch.store.points import PointTable
@@ -31,7 +31,7 @@ class State:
         predecessor: Watcher that owned the state before and did not release it.
     """
 
-    def __init__(self, database: Database, predecessor: Owner | None = None) -> None:
+    def __init__(self, database: StateDatabase, predecessor: Owner | None = None) -> None:
         self._database = database
         self.predecessor = predecessor
         self.commits = CommitTable(database)
@@ -78,7 +78,7 @@ def open_state(path: Path) -> Iterator[State]:
         EnvironmentProblem: Another watcher has it, or it is damaged, written by another harness in a way that cannot
             be read, or cannot be written.
     """
-    with lock_state(path) as predecessor, Database(path) as database:
+    with lock_state(path) as predecessor, StateDatabase(path) as database:
         yield State(database, predecessor)
 
 
@@ -90,5 +90,5 @@ def read_state(path: Path) -> Iterator[State]:
         UsageError: There is none, or the file is something else.
         EnvironmentProblem: It is damaged, or of another harness that cannot be read.
     """
-    with Database(path, readonly=True) as database:
+    with StateDatabase(path, readonly=True) as database:
         yield State(database)

@@ -31,7 +31,7 @@ from harness.store.database.views.alarms import (
 )
 from harness.store.database.views.rows import is_measured_again, load_commits, load_named_cells, to_effect, to_metric
 from harness.store.database.views.selecting import CellRecord, ids_of, split, within
-from harness.store.history import Cell, ChangeRow, DeviceInfo, Page, Period, Proof, Selection
+from harness.store.history import Cell, ChangeRow, DeviceInfo, Page, Period, ProofKind, Selection
 
 _CHANGES: Final = (Verdict.REGRESSION.value, Verdict.IMPROVEMENT.value)
 _MOST: Final = 1000
@@ -151,7 +151,7 @@ def _describe_alarm(
     return ChangeRow(
         cell=cell or _make_cell(row.cell_key, report),
         metric=alarm.change.metric,
-        proof=Proof.ALARM,
+        proof=ProofKind.ALARM,
         verdict=Verdict.REGRESSION if alarm.change.is_worse else Verdict.IMPROVEMENT,
         effect=size.effect,
         before=commits.describe(report, size.before),
@@ -204,7 +204,7 @@ def _load_contrasts(
         ChangeRow(
             cell=cells[row.cell_id],
             metric=to_metric(row.name, row.unit, row.direction),
-            proof=Proof.COMPARISON,
+            proof=ProofKind.COMPARISON,
             verdict=Verdict(row.verdict),
             effect=to_effect(row.log_ratio, row.low_log_ratio, row.high_log_ratio),
             before=commits[row.control_id],

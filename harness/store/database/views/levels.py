@@ -24,7 +24,7 @@ from harness.core.outcome import Outcome
 from harness.store.database.tables import CELLS, RESULTS
 from harness.store.database.views.rows import load_commits, load_figures, load_named_cells
 from harness.store.database.views.selecting import ids_of, split, within
-from harness.store.history import ChangeRow, Figure, Page, Period, Proof, Selection
+from harness.store.history import ChangeRow, Figure, Page, Period, ProofKind, Selection
 
 
 def list_levels(connection: Connection, period: Period, selection: Selection, page: Page) -> tuple[ChangeRow, ...]:
@@ -130,7 +130,7 @@ def _describe(
         ChangeRow(
             cell=cells[cell],
             metric=figures[last].metric,
-            proof=Proof.MEDIANS,
+            proof=ProofKind.MEDIANS,
             verdict=Verdict.UNDECIDED,
             effect=compare_figures(figures[first], figures[last]),
             before=commits.get(rows[first].commit_id),

@@ -11,7 +11,7 @@ from harness.core.result import Result
 from harness.store.database.alarms import store_alarm
 from harness.store.database.engine import Database
 from harness.store.database.views import History
-from harness.store.history import Page, Period, Proof, Selection
+from harness.store.history import Page, Period, ProofKind, Selection
 from tests.reporters.alarms.alarm_samples import (
     bisected_step,
     changed,
@@ -76,7 +76,7 @@ def test_regressions_come_before_improvements_and_large_ones_first(database: Dat
     first = rows[0]
     assert first.before is not None
     assert first.after is not None
-    assert (first.proof, first.culprit) == (Proof.COMPARISON, False)
+    assert (first.proof, first.culprit) == (ProofKind.COMPARISON, False)
     assert (first.before.id, first.after.id, first.time) == (sha(0), sha(3), START + 3 * DAY)
     assert first.effect is not None
     assert first.effect.low_log_ratio == near(0.095)
@@ -101,7 +101,7 @@ def test_an_alarm_has_its_culprit_its_size_and_the_command(database: Database) -
     keep(database, result)
     store_alarm(database, report, now=report.alarm.updated)
     (row,) = History(database).changes(ALWAYS, ALL, FIRST)
-    assert (row.proof, row.verdict, row.alarm) == (Proof.ALARM, Verdict.REGRESSION, report.alarm.identity)
+    assert (row.proof, row.verdict, row.alarm) == (ProofKind.ALARM, Verdict.REGRESSION, report.alarm.identity)
     assert row.before is not None
     assert row.after is not None
     assert row.culprit
@@ -163,7 +163,10 @@ def test_an_alarm_of_another_cell_explains_nothing(database: Database) -> None:
     keep(database, across)
     report = bisected_step()
     store_alarm(database, report, now=report.alarm.updated)
-    assert [row.proof for row in History(database).changes(ALWAYS, ALL, FIRST)] == [Proof.ALARM, Proof.COMPARISON]
+    assert [row.proof for row in History(database).changes(ALWAYS, ALL, FIRST)] == [
+        ProofKind.ALARM,
+        ProofKind.COMPARISON,
+    ]
 
 
 def test_figures_from_elsewhere_are_marked(database: Database) -> None:

@@ -8,7 +8,7 @@ from harness.core.note import Note
 from harness.core.outcome import Outcome
 from harness.store.database.engine import Database
 from harness.store.database.views import History
-from harness.store.history import Page, Period, Proof
+from harness.store.history import Page, Period, ProofKind
 from tests.store.database.views.samples import (
     ALL,
     ALWAYS,
@@ -46,7 +46,7 @@ def test_every_result_is_a_point_failures_and_repetitions_too(database: Database
     assert points[2].effect is not None
     assert points[2].effect.log_ratio == near(0.2)
     assert (points[3].outcome, points[3].reason) == (Outcome.CRASHED, "SIGSEGV")
-    assert [change.proof for change in history.changes] == [Proof.COMPARISON]
+    assert [change.proof for change in history.changes] == [ProofKind.COMPARISON]
 
 
 def test_the_newest_of_a_period_are_shown(database: Database) -> None:

@@ -9,7 +9,7 @@ from harness.core.metric import Direction, MetricInfo
 from harness.store.database.engine import Database
 from harness.store.database.views import History
 from harness.store.database.views.levels import compare_figures
-from harness.store.history import Figure, Page, Period, Proof
+from harness.store.history import Figure, Page, Period, ProofKind
 from tests.store.database.views.samples import (
     ALL,
     ALWAYS,
@@ -32,7 +32,7 @@ def test_the_last_good_result_before_a_period_stands_beside_the_last_in_it(datab
     levels = {2: 10.0, 4: 11.0, 6: 12.0, 9: 22.0, 10: 99.0}
     keep(database, *(good(day, metric(median=level)) for day, level in levels.items()), bad(5), bad(8))
     (row,) = History(database).levels(MONTH, ALL, FIRST)
-    assert (row.proof, row.verdict) == (Proof.MEDIANS, Verdict.UNDECIDED)
+    assert (row.proof, row.verdict) == (ProofKind.MEDIANS, Verdict.UNDECIDED)
     assert row.before is not None
     assert row.after is not None
     assert (row.before.id, row.after.id, row.time) == (sha(4), sha(9), START + 9 * DAY)
