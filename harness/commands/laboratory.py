@@ -94,12 +94,12 @@ def join(
         lab_flags: Where the files of jobs are kept.
     """
     from harness.lab.configuration import load_security
-    from harness.lab.hosts import Host
+    from harness.lab.hosts import LabHost
     from harness.lab.quiet_hours import parse_quiet_hours
 
     if check_every is not None and not 0 < check_every <= _LONGEST_CHECK_H:
         raise UsageError(f"--check-every {check_every:g}: must be more than 0 and at most {_LONGEST_CHECK_H:g} hours")
-    return Host(
+    return LabHost(
         address,
         platforms or ("android", "ios"),
         devices or (),
@@ -129,13 +129,13 @@ def status(
         certificates: Folder of this machine's certificates.
         lab_flags: Where the files of jobs are kept.
     """
+    from harness.lab.client import connect
     from harness.lab.configuration import load_security
-    from harness.lab.engine import connect
     from harness.lab.status import show_status
 
     arguments.resolve_settings(lab_flags)
-    with connect(address, load_security(certificates)) as engine:
-        return show_status(engine, display.open_console(), as_json=json)
+    with connect(address, load_security(certificates)) as client:
+        return show_status(client, display.open_console(), as_json=json)
 
 
 def withdraw(
@@ -218,13 +218,13 @@ def _act(
     reason: str = "",
 ) -> int:
     """Do what a person does with a device."""
+    from harness.lab.client import connect
     from harness.lab.configuration import load_security
-    from harness.lab.engine import connect
     from harness.lab.maintenance import act
 
     arguments.resolve_settings(lab_flags)
-    with shell.handle_signals(), connect(address, load_security(certificates)) as engine:
-        return act(engine, action, device, reason, _line_printer())
+    with shell.handle_signals(), connect(address, load_security(certificates)) as client:
+        return act(client, action, device, reason, _line_printer())
 
 
 def dispatch(

@@ -16,7 +16,7 @@ hosts           `harness lab join`: a process for each device of a host
 health          checks of a device, judged by its own earlier ones
 pool            why a device gets no jobs, and what persons do about it
 quiet_hours     hours in which the devices of a host get no jobs
-engine          the seam: devices, files, submit, cancel, progress
+client          the seam: devices, files, submit, cancel, progress
 targets         devices that a command measures on
 joining         these devices, in a lab whose hosts may still be joining it
 durations       expected durations of jobs, by earlier results

@@ -24,9 +24,9 @@ from harness.flows.compare.reproduction import ComparedSides
 from harness.flows.compare.requests import CompareRequest
 from harness.flows.measure.named_parts import load_frameworks
 from harness.flows.measure.workload import BenchmarkSelection, Workload, load_benchmarks, select
+from harness.lab.client import connect
 from harness.lab.comparing import LabComparison, choose_parameters, refuse, run_comparison
 from harness.lab.configuration import load_security
-from harness.lab.engine import connect
 from harness.lab.joining import find_targets
 from harness.lab.platform import LabPlatform
 from harness.lab.pooling import device_of
@@ -95,8 +95,8 @@ def open_lab_comparers(
     refuse(request, settings)
     if len(platforms) > 1:
         raise UsageError("--platforms beside --lab, which has classes", hint="name them by --device-class")
-    with connect(settings.lab or "", load_security(settings.lab_certificates)) as engine:
-        _, targets = find_targets(engine, settings, display)
+    with connect(settings.lab or "", load_security(settings.lab_certificates)) as client:
+        _, targets = find_targets(client, settings, display)
     reject_other_versions(targets)
     devices = [device_of(target) for target in targets]
     names = sorted({device.platform for device in devices})

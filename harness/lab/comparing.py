@@ -35,7 +35,7 @@ from harness.flows.measure.run import builds_exit_code
 from harness.flows.measure.workload import load_benchmarks, select
 from harness.lab.batch_files import BatchFile
 from harness.lab.durations import expect_durations, longest_first
-from harness.lab.jobs import Job, JobReport, PairsRequest, choose_settings, own_versions
+from harness.lab.jobs import JobReport, LabJob, PairsRequest, choose_settings, own_versions
 from harness.lab.measuring import refuse_options_of_machines, report_no_build, with_uid
 from harness.lab.merging import comparison_of
 from harness.lab.platform import LabPlatform, settings_to_repeat
@@ -367,7 +367,7 @@ class _Comparing:
             self._batches[job.id] = pooled, number
             yield Submission(job, pooled.target)
 
-    def _job(self, pooled: PooledComparison, parameters: Parameters, *, with_outputs: bool) -> Job:
+    def _job(self, pooled: PooledComparison, parameters: Parameters, *, with_outputs: bool) -> LabJob:
         sides = self._sides[pooled]
         pairs = PairsRequest(
             control=sides.control,
@@ -378,7 +378,7 @@ class _Comparing:
             unequal_options=self._task.sides.unequal_options,
             with_outputs=with_outputs,
         )
-        return Job(
+        return LabJob(
             id=str(uuid.uuid4()),
             benchmark=pooled.benchmark,
             files={**self._files.add_of(pooled.benchmark), **sides.files},

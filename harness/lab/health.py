@@ -23,7 +23,7 @@ from harness.core.result import Result
 from harness.core.values import Value
 from harness.files.atomic import write_atomically
 from harness.flows.measure.workload import load_benchmarks
-from harness.lab.jobs import Job, PairsRequest, choose_settings, own_versions
+from harness.lab.jobs import LabJob, PairsRequest, choose_settings, own_versions
 from harness.specification.document import SpecificationDocument
 
 WITHOUT_SHELL: Final = frozenset({"ios"})
@@ -237,7 +237,7 @@ def health_file(cache_dir: Path, device: Device) -> Path:
     return cache_dir / "lab" / "health" / f"{name}.json"
 
 
-def reference_job(settings: Settings) -> Job:
+def reference_job(settings: Settings) -> LabJob:
     """Return the job of a check: the reference against itself, by few pairs."""
     document = SpecificationDocument.of_value(Path("reference.json"), _REFERENCE)
     (benchmark,) = load_benchmarks(dataclasses.replace(settings, benchmark_file=()), [document])
@@ -246,7 +246,7 @@ def reference_job(settings: Settings) -> Job:
         treatment=None,
         parameters=Parameters(seed=uuid.uuid4().int & 0xFFFF, max_pairs=PAIRS, alpha=_ALPHA),
     )
-    return Job(
+    return LabJob(
         id=f"health-{time.time_ns()}",
         benchmark=benchmark,
         pairs=pairs,

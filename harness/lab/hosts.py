@@ -69,7 +69,7 @@ _LOOK_S: Final = 1.0
 
 
 @dataclass(slots=True)
-class Host:
+class LabHost:
     """This machine, as it joins a lab.
 
     Args:

@@ -232,7 +232,7 @@ class PairsRequest(Value):
     with_outputs: bool = True
 
 
-class Job(Value):
+class LabJob(Value):
     """Benchmark to measure once, or by a batch of pairs.
 
     Attributes:

@@ -9,8 +9,8 @@ from typing import Final
 
 from harness.config.settings import Settings
 from harness.core.protocols import Progress
+from harness.lab.client import LabClient
 from harness.lab.clocks import explain_wrong_clocks, find_wrong_clocks
-from harness.lab.engine import Engine
 from harness.lab.jobs import Place
 from harness.lab.targets import LabEmpty, NoSuchClass, NoSuchDevice, Target, choose_targets
 from harness.shell import pause
@@ -21,12 +21,12 @@ _AGAIN_S: Final = 2.0
 
 
 def find_targets(
-    engine: Engine, settings: Settings, progress: Progress, check: Callable[[], None] = lambda: None
+    client: LabClient, settings: Settings, progress: Progress, check: Callable[[], None] = lambda: None
 ) -> tuple[Sequence[Place], Sequence[Target]]:
     """Return the devices of a lab, and which may do the jobs; without those, wait until the lab has had time for them.
 
     Args:
-        engine: The lab.
+        client: Client of the lab.
         settings: Which devices are wanted.
         progress: Shows that it waits.
         check: Called between looks; what it raises ends the waiting.
@@ -38,11 +38,11 @@ def find_targets(
     """
     end: float | None = None
     while True:
-        places = engine.places()
+        places = client.places()
         try:
             targets = choose_targets(places, settings.device_class, settings.devices)
         except (LabEmpty, NoSuchClass, NoSuchDevice) as error:
-            age_s = engine.age_s()
+            age_s = client.age_s()
             now = time.monotonic()
             if age_s >= _JOINING_S or (end is not None and now >= end):  # its clock may have been set back
                 raise

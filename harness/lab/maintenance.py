@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
-from harness.lab.engine import Engine
+from harness.lab.client import LabClient
 from harness.lab.health import WITHOUT_SHELL
 from harness.lab.jobs import Place
 from harness.lab.pool import PersonalAction, PoolAction
@@ -24,11 +24,11 @@ _CHECKED_S: Final = 1800.0
 """The same of a check, which waits for what is measured."""
 
 
-def act(engine: Engine, action: PoolAction, name: str, reason: str, say: Callable[[str], None]) -> ExitCode:
+def act(client: LabClient, action: PoolAction, name: str, reason: str, say: Callable[[str], None]) -> ExitCode:
     """Let a host withdraw, return or check a device, and say what became of it.
 
     Args:
-        engine: The lab.
+        client: Client of the lab.
         action: What to do.
         name: Name or identity of the device.
         reason: Why; of a withdrawal.
@@ -38,10 +38,10 @@ def act(engine: Engine, action: PoolAction, name: str, reason: str, say: Callabl
         UsageError: There is no such device, or nothing to do.
         EnvironmentProblem: Its host does not do it.
     """
-    before = _find(engine, name)
+    before = _find(client, name)
     _reject_nothing_to_do(before, action)
-    engine.request_action(before, PersonalAction(action=action, person=_person(), time=time.time(), reason=reason))
-    after = _wait(engine, before, _CHECKED_S if action is PoolAction.CHECK else _TAKEN_S)
+    client.request_action(before, PersonalAction(action=action, person=_person(), time=time.time(), reason=reason))
+    after = _wait(client, before, _CHECKED_S if action is PoolAction.CHECK else _TAKEN_S)
     if action is PoolAction.CHECK:
         return _say_check(before, after, say)
     if action is PoolAction.RETURN:
@@ -56,8 +56,8 @@ def act(engine: Engine, action: PoolAction, name: str, reason: str, say: Callabl
     return ExitCode.OK
 
 
-def _find(engine: Engine, name: str) -> Place:
-    (target,) = choose_targets(engine.places(), (), [name])
+def _find(client: LabClient, name: str) -> Place:
+    (target,) = choose_targets(client.places(), (), [name])
     return target.places[0]
 
 
@@ -73,7 +73,7 @@ def _reject_nothing_to_do(place: Place, action: PoolAction) -> None:
         raise UsageError(f"{name} has no shell, which the reference of checks needs", hint="measure on it, and look")
 
 
-def _wait(engine: Engine, place: Place, most_s: float) -> Place:
+def _wait(client: LabClient, place: Place, most_s: float) -> Place:
     """Wait until the host has done it, and return the device as it is then.
 
     Raises:
@@ -82,7 +82,7 @@ def _wait(engine: Engine, place: Place, most_s: float) -> Place:
     began = time.monotonic()
     while time.monotonic() - began < most_s:
         pause(_POLL_S)
-        found = next((each for each in engine.places() if each.device.identity == place.device.identity), None)
+        found = next((each for each in client.places() if each.device.identity == place.device.identity), None)
         if found is not None and not found.is_action_pending:  # else its process starts anew
             return found
     raise EnvironmentProblem(

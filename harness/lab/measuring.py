@@ -23,7 +23,7 @@ from harness.flows.measure.reproduction import reproduce_run
 from harness.flows.measure.runners import Side, installed_runner
 from harness.flows.measure.workload import load_benchmarks, select
 from harness.lab.durations import FindDurations, expect_durations, longest_first
-from harness.lab.jobs import ChosenSettings, Job, JobReport, choose_settings, own_versions, result_uid
+from harness.lab.jobs import ChosenSettings, JobReport, LabJob, choose_settings, own_versions, result_uid
 from harness.lab.platform import LabPlatform, settings_to_repeat
 from harness.lab.pooling import device_of
 from harness.lab.sides import ProvideRunner, provide_installed, provide_runner
@@ -193,14 +193,14 @@ class MeasuringJobs:
         submissions = [Submission(job, target) for job, target in jobs if job is not None]
         return sorted(submissions, key=lambda submission: longest_first(submission.job))
 
-    def _begin(self, benchmark: Benchmark, target: Target, expected_s: float | None) -> Job | None:
+    def _begin(self, benchmark: Benchmark, target: Target, expected_s: float | None) -> LabJob | None:
         identity = self._make_id(benchmark, target)
         try:
             runner = self._provide(benchmark.framework, target)
         except BuildFailed as error:
             self._reporting.report(report_no_build(benchmark, target, error, self._settings, result_uid(identity)))
             return None
-        return Job(
+        return LabJob(
             id=identity,
             benchmark=benchmark,
             files={**self._files.add_of(benchmark), **runner.files},

@@ -20,11 +20,11 @@ from harness.flows.compare.source_fetcher import SourceFetcher
 from harness.flows.measure.plan import Plan
 from harness.flows.measure.runners import BuildTarget, Programs, Side, installed_runner
 from harness.lab.host_files import use_build
-from harness.lab.jobs import FILES, Job, LabFile, PairsRequest, SideOfPairs
+from harness.lab.jobs import FILES, LabFile, LabJob, PairsRequest, SideOfPairs
 
 
 def measure_pairs(
-    job: Job, pairs: PairsRequest, plan: Plan, settings: Settings, *, display: Display, listener: Reporter
+    job: LabJob, pairs: PairsRequest, plan: Plan, settings: Settings, *, display: Display, listener: Reporter
 ) -> None:
     """Measure a batch of pairs.
 
@@ -62,7 +62,7 @@ def measure_pairs(
 
 
 @contextlib.contextmanager
-def open_runner(job: Job, settings: Settings, display: Display) -> Iterator[Side]:
+def open_runner(job: LabJob, settings: Settings, display: Display) -> Iterator[Side]:
     """Provide the runner of a job that measures its benchmark once.
 
     Raises:
@@ -79,7 +79,7 @@ def open_runner(job: Job, settings: Settings, display: Display) -> Iterator[Side
             yield resolve_side(request, settings, SourceFetcher(display), display, cache)
 
 
-def _request(job: Job, pairs: PairsRequest, settings: Settings) -> CompareRequest:
+def _request(job: LabJob, pairs: PairsRequest, settings: Settings) -> CompareRequest:
     folder = settings.local_reporter.absolute() / "programs"
     control, treatment = (
         _side(side, job.files, settings.cache_dir, folder / name)

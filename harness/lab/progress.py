@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from harness.core.device import Device
 from harness.core.protocols import BoardRow, Task
-from harness.lab.jobs import Job
+from harness.lab.jobs import LabJob
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -20,7 +20,7 @@ TOPIC: Final = "harness"
 class LabProgress:
     """Progress that is sent to the client of a job. Any thread may use it."""
 
-    def __init__(self, job: Job, device: Device, worker: Worker | None) -> None:
+    def __init__(self, job: LabJob, device: Device, worker: Worker | None) -> None:
         self._worker = worker
         self._job = job
         self._device = device

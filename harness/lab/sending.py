@@ -25,8 +25,8 @@ class FileSender:
     """Sends files to hosts: each once, and what a host of the lab has from there.
 
     Args:
-        ask: Calls a function in a process (`Engine.ask`).
-        ask_all: Calls a function in every process (`Engine.ask_all`).
+        ask: Calls a function in a process (`LabClient.ask`).
+        ask_all: Calls a function in every process (`LabClient.ask_all`).
     """
 
     def __init__(self, ask: Callable[..., Any], ask_all: Callable[..., Mapping[str, Any]]) -> None:
@@ -71,7 +71,7 @@ class FileSender:
         return answers
 
     def send_to(self, address: str, files: Mapping[Path, LabFile]) -> None:
-        """Let the host of a process have the files that it lacks. Raises as `Engine.ask`."""
+        """Let the host of a process have the files that it lacks. Raises as `LabClient.ask`."""
         by_digest = {file.sha256: path for path, file in files.items()}
         for digest in self._ask(address, missing_files, tuple(by_digest)):
             path = by_digest[digest]

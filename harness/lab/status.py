@@ -11,8 +11,8 @@ from harness.core.errors import ExitCode
 from harness.core.values import Value
 from harness.display.documents import print_document
 from harness.display.tables import draw_rows, plain_text, print_output
+from harness.lab.client import LabClient
 from harness.lab.clocks import explain_wrong_clocks, find_wrong_clocks
-from harness.lab.engine import Engine
 from harness.lab.jobs import Place
 from harness.presentation.documents import Document
 from harness.presentation.numbers import format_duration
@@ -75,9 +75,9 @@ class LabStatus(Document):
     clocks: dict[str, float] = {}
 
 
-def show_status(engine: Engine, console: Console, *, as_json: bool) -> ExitCode:
+def show_status(client: LabClient, console: Console, *, as_json: bool) -> ExitCode:
     """Show the state of a lab, as a table or as a document."""
-    status = read_status(engine.places(), engine.list_tasks())
+    status = read_status(client.places(), client.list_tasks())
     if as_json:
         print_document(status, console)
         return ExitCode.OK

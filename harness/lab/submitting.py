@@ -18,9 +18,9 @@ from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
 from harness.core.protocols import Display
 from harness.core.result import Outcome, Result
 from harness.flows.measure.plan import Failure
+from harness.lab.client import AnswerLost, LabClient, LabLost, LabTask, connect
 from harness.lab.configuration import load_security
-from harness.lab.engine import AnswerLost, Engine, LabLost, LabTask, connect
-from harness.lab.jobs import Job, JobReport, LabFile, Place, describe_file
+from harness.lab.jobs import JobReport, LabFile, LabJob, Place, describe_file
 from harness.lab.joining import find_targets
 from harness.lab.targets import Target, reject_other_versions
 from harness.shell import pause
@@ -38,7 +38,7 @@ _SHORT_S: Final = 10.0
 class Submission(NamedTuple):
     """Job, and the devices that may do it."""
 
-    job: Job
+    job: LabJob
     target: Target
 
 
@@ -106,7 +106,7 @@ class Submitter:
         keep_doubts: Called with the devices whose results are in doubt, before the jobs and after them.
     """
 
-    _engine: Engine
+    _client: LabClient
 
     def __init__(
         self,
@@ -151,8 +151,8 @@ class Submitter:
         lost_at, losses, left = 0.0, 0, 0
         while True:
             try:
-                with connect(self._settings.lab or "", load_security(self._settings.lab_certificates)) as engine:
-                    self._engine = engine
+                with connect(self._settings.lab or "", load_security(self._settings.lab_certificates)) as client:
+                    self._client = client
                     if self._targets:
                         self._go_on()
                     else:
@@ -160,7 +160,7 @@ class Submitter:
                     lost = None
                     self._wait_for_all()
                     with contextlib.suppress(LabLost, OSError):  # the next command hears of them
-                        self._look_for_doubts(engine.places())
+                        self._look_for_doubts(client.places())
             except LabLost as error:
                 losses = losses + 1 if self._unanswered == left else 1
                 if losses > _MOST_SENT:
@@ -185,7 +185,7 @@ class Submitter:
         return len(self._pending) + sum(map(len, self._held.values()))
 
     def _begin(self) -> None:
-        places, targets = find_targets(self._engine, self._settings, self._display, self._check)
+        places, targets = find_targets(self._client, self._settings, self._display, self._check)
         self._look_for_doubts(places)
         reject_other_versions(targets)
         submissions = self._jobs.begin(targets)
@@ -249,21 +249,21 @@ class Submitter:
         if not _is_short(job):
             long.add(resource)
         self._ids.add(job.id)
-        self._pending[self._engine.submit(job, resource, attempts=attempts)] = target
+        self._pending[self._client.submit(job, resource, attempts=attempts)] = target
         held.popleft()
         return True
 
     def _look(self) -> None:
         """Look which devices are in the lab, give up jobs that none may do, and use those that have joined."""
-        self._devices, self._looked = self._engine.count_devices(), time.monotonic()
+        self._devices, self._looked = self._client.count_devices(), time.monotonic()
         self._give_up_without_devices()
         self._fill()
 
     def _wait_for_all(self) -> None:
-        with self._engine.progress(self._ids, self._show):
+        with self._client.progress(self._ids, self._show):
             try:
                 while self._unanswered:
-                    self._ended = frozenset(self._engine.finished(self._pending, _POLL_S))
+                    self._ended = frozenset(self._client.finished(self._pending, _POLL_S))
                     self._fill()  # a device need not wait until the answer of another one is reported
                     for task in self._ended:
                         self._receive(task)
@@ -276,12 +276,12 @@ class Submitter:
             except (LabLost, OSError):
                 raise  # there is nobody to cancel them
             except BaseException:
-                self._engine.cancel(self._pending)
+                self._client.cancel(self._pending)
                 raise
 
     def _receive(self, task: LabTask) -> None:
         try:
-            answer = self._engine.result(task)
+            answer = self._client.result(task)
         except LabLost:
             raise
         except EnvironmentProblem as error:
@@ -301,17 +301,17 @@ class Submitter:
         if report is not None or answer.absent:
             reason = answer.absent if report is None else report.result.reason
             self._display.warn(f"! {reason}: its jobs wait for another device of {target.label}")
-            self._engine.retire(answer.address)
+            self._client.retire(answer.address)
         if task.attempts >= _MOST_SENT:
             self._fail(task, _explain_no_begin(answer, target))
             return
         if answer.missing:
-            self._send_files([place for place in self._engine.places() if target.accepts(place)])
+            self._send_files([place for place in self._client.places() if target.accepts(place)])
         self._submit_again(task)
 
     def _submit_again(self, task: LabTask) -> None:
         target = self._pending[task]
-        self._pending[self._engine.submit(task.job, task.resource, attempts=task.attempts + 1)] = target
+        self._pending[self._client.submit(task.job, task.resource, attempts=task.attempts + 1)] = target
         del self._pending[task]
 
     def _is_for_another(self, result: Result, task: LabTask) -> bool:
@@ -320,7 +320,7 @@ class Submitter:
         return result.outcome is Outcome.DEVICE_LOST and not is_last
 
     def _send_files(self, places: Sequence[Place]) -> None:
-        for problem in self._engine.send_files(self._files.all, places):
+        for problem in self._client.send_files(self._files.all, places):
             self._display.warn(f"! {problem}")
 
     def _fail(self, task: LabTask, failure: Failure) -> None:
@@ -349,7 +349,7 @@ class Submitter:
 
     def _find_quiet(self, resources: Collection[str]) -> Mapping[str, str]:
         """Return until when the first device that has a resource is quiet, in words; nothing for one without such."""
-        resting = [place for place in self._engine.places() if place.returns_at is not None]
+        resting = [place for place in self._client.places() if place.returns_at is not None]
         found: dict[str, str] = {}
         for resource in resources:
             own = [place for place in resting if self._targets[resource].accepts(place)]
@@ -362,7 +362,7 @@ class Submitter:
         reason = "all devices that could measure it left the lab, or are out of its pool"
         lost = Failure(Outcome.DEVICE_LOST, reason, is_environment_problem=True)
         given_up = [task for task in self._pending if task.resource == resource]
-        self._engine.cancel(given_up)
+        self._client.cancel(given_up)
         for task in given_up:
             self._fail(task, lost)
         for (job, target), _ in self._held.pop(resource, ()):
@@ -375,7 +375,7 @@ class Submitter:
             self._display.say(f"{device}: {text}")
 
 
-def _is_short(job: Job) -> bool:
+def _is_short(job: LabJob) -> bool:
     return job.expected_s is not None and job.expected_s <= _SHORT_S
 
 

@@ -28,7 +28,7 @@ from harness.flows.measure.named_parts import load_frameworks
 from harness.flows.measure.plan import Failure, Plan, assign
 from harness.lab.health import DeviceHealth, health_file, peek_health
 from harness.lab.host_files import missing_files
-from harness.lab.jobs import FILES, ChosenSettings, Job, JobReport, Place, RunningJob, own_versions
+from harness.lab.jobs import FILES, ChosenSettings, JobReport, LabJob, Place, RunningJob, own_versions
 from harness.lab.pairs import measure_pairs, open_runner
 from harness.lab.pool import PersonalAction, explain_absence, list_actions, request_action
 from harness.lab.processes import ServedDevice, served_device
@@ -49,7 +49,7 @@ _checking: Final = threading.Event()
 
 
 _begun: Final[set[str]] = set()
-_current: Final[list[tuple[float, Job]]] = []
+_current: Final[list[tuple[float, LabJob]]] = []
 """The job that is measured now, with the monotonic time at which it began; none while the process waits."""
 
 
@@ -97,7 +97,7 @@ def run_job(text: str) -> str:
     """Measure a job on the device of this process, and return the `JobReport`."""
     from distributed import get_worker  # noqa: PLC0415 - an extra
 
-    job = Job.model_validate_json(text)
+    job = LabJob.model_validate_json(text)
     _begun.add(job.id)
     try:
         return _run_job(job, get_worker())
@@ -110,7 +110,7 @@ def begun_jobs() -> list[str]:
     return list(_begun)
 
 
-def _run_job(job: Job, worker: Worker | None) -> str:
+def _run_job(job: LabJob, worker: Worker | None) -> str:
     address = str(worker.address) if worker is not None else ""
     served = served_device()
     with _one_at_a_time:
@@ -139,7 +139,7 @@ def _finish_report(report: Report, served: ServedDevice) -> Report:
 
 
 @contextlib.contextmanager
-def _shown_in_status(job: Job) -> Iterator[None]:
+def _shown_in_status(job: LabJob) -> Iterator[None]:
     _current.append((time.monotonic(), job))
     try:
         yield
@@ -180,7 +180,7 @@ async def check_health(text: str, dask_worker: Worker | None = None) -> str:
     """Do the job of a check, after that which is measured now, and return the `JobReport`."""
     _checking.set()
     try:
-        return await asyncio.to_thread(_run_job, Job.model_validate_json(text), dask_worker)
+        return await asyncio.to_thread(_run_job, LabJob.model_validate_json(text), dask_worker)
     finally:
         _checking.clear()
 
@@ -200,7 +200,7 @@ class _Collector:
         pass
 
 
-def _do(job: Job, platform: Platform, device: Device, settings: Settings, progress: LabProgress) -> Sequence[Report]:
+def _do(job: LabJob, platform: Platform, device: Device, settings: Settings, progress: LabProgress) -> Sequence[Report]:
     """Do a job by the flow of `harness run` or `harness compare`; whatever goes wrong is a failed result."""
     benchmark, collector = _with_files(job, settings.cache_dir), _Collector()
     difference = own_versions().explain_difference(job.versions)
@@ -224,7 +224,7 @@ def _do(job: Job, platform: Platform, device: Device, settings: Settings, progre
     return collector.reports
 
 
-def _with_files(job: Job, cache_dir: Path) -> Benchmark:
+def _with_files(job: LabJob, cache_dir: Path) -> Benchmark:
     """Return the benchmark with the files that the client sent, where they are here."""
     folder = cache_dir / FILES
 
@@ -251,7 +251,7 @@ def _find(platform: Platform, device: Device) -> Device:
     return found
 
 
-def _settings(job: Job, served: ServedDevice, scratch: Path) -> Settings:
+def _settings(job: LabJob, served: ServedDevice, scratch: Path) -> Settings:
     """Return the settings of this host, with what the client may choose."""
     chosen: dict[str, Any] = {name: getattr(job.settings, name) for name in ChosenSettings.model_fields}
     host = served.host_settings

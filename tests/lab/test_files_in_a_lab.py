@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.lab import host_files
-from harness.lab.engine import Engine, connect
+from harness.lab.client import LabClient, connect
 from harness.lab.jobs import LabFile, describe_file
 from tests.lab.labs import Lab, builder, open_lab
 from tests.processes import wait_until
@@ -20,11 +20,11 @@ pytest.importorskip("distributed")
 SIZE = 2 * host_files.PART_BYTES + 5
 
 
-class CountingEngine(Engine):
-    """Engine that writes down which functions it called in processes."""
+class CountingClient(LabClient):
+    """Client that writes down which functions it called in processes."""
 
-    def __init__(self, engine: Engine) -> None:
-        super().__init__(engine._client, engine._address)
+    def __init__(self, client: LabClient) -> None:
+        super().__init__(client._client, client._address)
         self.called: list[str] = []
 
     def ask(self, address: str, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - as above it
@@ -45,31 +45,31 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 
 @pytest.fixture
-def engine(lab: Lab) -> Iterator[CountingEngine]:
+def client(lab: Lab) -> Iterator[CountingClient]:
     with connect(lab.address) as connected:
         wait_until(lambda: len(_addresses(connected)) == 3, 30)
-        yield CountingEngine(connected)
+        yield CountingClient(connected)
 
 
 def test_a_file_goes_to_one_host_in_parts_and_from_there_to_the_others(
-    lab: Lab, engine: CountingEngine, tmp_path: Path
+    lab: Lab, client: CountingClient, tmp_path: Path
 ) -> None:
     files = _file(tmp_path, b"first")
-    assert engine.send_files(files, engine.places()) == []
-    assert engine.called.count("store_part") == 3
-    for address in _addresses(engine):
-        engine.send_files_to(address, files)
-    assert engine.called.count("store_part") == 3, "the client sent it once"
-    assert engine.called.count("fetch_from_peer") == 2
+    assert client.send_files(files, client.places()) == []
+    assert client.called.count("store_part") == 3
+    for address in _addresses(client):
+        client.send_files_to(address, files)
+    assert client.called.count("store_part") == 3, "the client sent it once"
+    assert client.called.count("fetch_from_peer") == 2
     assert _kept(lab, files) == {"green", "red", "blue"}
 
 
-def test_what_a_host_had_before_comes_from_there(lab: Lab, engine: CountingEngine, tmp_path: Path) -> None:
+def test_what_a_host_had_before_comes_from_there(lab: Lab, client: CountingClient, tmp_path: Path) -> None:
     files = _file(tmp_path, b"second")
-    building = set(_addresses(engine)) - {place.address for place in engine.places()}
-    engine.send_files_to(building.pop(), files)
+    building = set(_addresses(client)) - {place.address for place in client.places()}
+    client.send_files_to(building.pop(), files)
     with connect(lab.address) as connected:
-        another = CountingEngine(connected)
+        another = CountingClient(connected)
         assert another.send_files(files, another.places()) == []
     assert another.called == ["missing_files", "fetch_from_peer"]
     assert "green" in _kept(lab, files)
@@ -77,29 +77,29 @@ def test_what_a_host_had_before_comes_from_there(lab: Lab, engine: CountingEngin
 
 @pytest.mark.parametrize("harm", ["damaged", "removed"])
 def test_what_a_peer_no_longer_has_whole_comes_from_the_client(
-    lab: Lab, engine: CountingEngine, tmp_path: Path, harm: str
+    lab: Lab, client: CountingClient, tmp_path: Path, harm: str
 ) -> None:
     files = _file(tmp_path, harm.encode())
-    first, second, *_ = _addresses(engine)
-    engine.send_files_to(first, files)
+    first, second, *_ = _addresses(client)
+    client.send_files_to(first, files)
     (file,) = files.values()
     (kept,) = lab.folder.glob(f"*/lab/files/{file.sha256}/content")
     kept.write_bytes(bytes(SIZE)) if harm == "damaged" else kept.unlink()
-    engine.send_files_to(second, files)
-    assert engine.called.count("store_part") == 6
+    client.send_files_to(second, files)
+    assert client.called.count("store_part") == 6
     assert file.sha256 in {path.parent.name for path in lab.folder.glob("*/lab/files/*/content")}
 
 
-def test_hosts_that_do_not_reach_each_other_get_all_from_the_client(engine: CountingEngine, tmp_path: Path) -> None:
+def test_hosts_that_do_not_reach_each_other_get_all_from_the_client(client: CountingClient, tmp_path: Path) -> None:
     files = _file(tmp_path, b"fourth")
-    first, second, third, *_ = _addresses(engine)
-    engine.send_files_to(first, files)
+    first, second, third, *_ = _addresses(client)
+    client.send_files_to(first, files)
     (file,) = files.values()
-    engine._files._holders[file.sha256] = "tcp://127.0.0.1:1"
-    engine.send_files_to(second, files)
-    engine.send_files_to(third, files)
-    assert engine.called.count("store_part") == 9
-    assert engine.called.count("fetch_from_peer") == 1, "it is not tried for every host"
+    client._files._holders[file.sha256] = "tcp://127.0.0.1:1"
+    client.send_files_to(second, files)
+    client.send_files_to(third, files)
+    assert client.called.count("store_part") == 9
+    assert client.called.count("fetch_from_peer") == 1, "it is not tried for every host"
 
 
 def _file(folder: Path, beginning: bytes) -> Mapping[Path, LabFile]:
@@ -108,8 +108,8 @@ def _file(folder: Path, beginning: bytes) -> Mapping[Path, LabFile]:
     return {path: describe_file(path, path.name)}
 
 
-def _addresses(engine: Engine) -> list[str]:
-    return sorted(engine._client.run(lambda: True))
+def _addresses(client: LabClient) -> list[str]:
+    return sorted(client._client.run(lambda: True))
 
 
 def _kept(lab: Lab, files: Mapping[Path, LabFile]) -> set[str]:

@@ -12,7 +12,7 @@ from harness.config.settings import Settings
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.lab.health import DeviceHealth, HealthCheck, health_file, read_health, write_health
-from harness.lab.hosts import Host
+from harness.lab.hosts import LabHost
 from harness.lab.jobs import Place, RunningJob, own_versions
 from harness.lab.maintenance import act
 from harness.lab.pool import (
@@ -41,10 +41,10 @@ def words(cache: Path, *hours: str, is_checked: bool = True) -> str:
     return "" if absence is None else absence.words
 
 
-def host(cache: Path) -> tuple[Host, list[str]]:
+def host(cache: Path) -> tuple[LabHost, list[str]]:
     said: list[str] = []
     settings = Settings(cache_dir=cache)
-    made = Host("lab", ("android",), (), "", settings, None, said.append, check_every_s=3600.0)
+    made = LabHost("lab", ("android",), (), "", settings, None, said.append, check_every_s=3600.0)
     made._devices[DEVICE.identity] = DEVICE
     return made, said
 
@@ -116,7 +116,7 @@ def test_a_withdrawal_and_a_bad_check_are_returned_one_by_one(tmp_path: Path) ->
 
 
 class Lab:
-    """Engine whose host answers at once, with the device as it is afterwards."""
+    """Client whose host answers at once, with the device as it is afterwards."""
 
     def __init__(self, before: Place, after: Place) -> None:
         self._answers = [before, after]

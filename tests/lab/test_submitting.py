@@ -1,4 +1,4 @@
-"""Jobs of a command whose lab goes away, with an engine of its own."""
+"""Jobs of a command whose lab goes away, with a client of its own."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from harness.core.device import Device
 from harness.core.device_doubt import DeviceDoubt
 from harness.flows.measure.plan import Failure
 from harness.lab import joining, submitting
-from harness.lab.engine import AnswerLost, LabLost, LabTask
-from harness.lab.jobs import ChosenSettings, Job, JobReport, LabFile, Place, own_versions
+from harness.lab.client import AnswerLost, LabLost, LabTask
+from harness.lab.jobs import ChosenSettings, JobReport, LabFile, LabJob, Place, own_versions
 from harness.lab.submitting import JobFiles, Submission, Submitter
 from harness.lab.targets import LabEmpty, Target
 from harness.testing.frameworks.case import benchmark_of
@@ -32,7 +32,7 @@ PLACE = Place(
 )
 
 
-def job(number: int) -> Job:
+def job(number: int) -> LabJob:
     chosen = ChosenSettings(
         run_type="benchmark",
         user=None,
@@ -42,7 +42,7 @@ def job(number: int) -> Job:
         verbose=False,
         debug=False,
     )
-    return Job(id=str(number), benchmark=benchmark_of("generic"), settings=chosen, versions=own_versions())
+    return LabJob(id=str(number), benchmark=benchmark_of("generic"), settings=chosen, versions=own_versions())
 
 
 @dataclass
@@ -60,8 +60,8 @@ def _end(tasks: Sequence[LabTask]) -> Sequence[LabTask]:
 
 
 @dataclass
-class FakeEngine:
-    """Engine that is lost after so many calls of one kind."""
+class FakeClient:
+    """Client that is lost after so many calls of one kind."""
 
     lost_in: str = ""
     after: int = 0
@@ -79,7 +79,7 @@ class FakeEngine:
         self._count("send_files")
         return []
 
-    def submit(self, job: Job, resource: str, *, attempts: int = 1) -> LabTask:
+    def submit(self, job: LabJob, resource: str, *, attempts: int = 1) -> LabTask:
         self._count("submit")
         self.submitted.append(job.id)
         return LabTask(job, resource, cast("Any", _Future()), attempts)
@@ -150,23 +150,23 @@ class Failing(Jobs):
 def test_no_job_is_lost_or_done_twice_wherever_a_lab_goes_away(
     call: str, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engines = [FakeEngine(call, after), FakeEngine()]
+    clients = [FakeClient(call, after), FakeClient()]
     progress, jobs = RecordedProgress(), Jobs()
 
     @contextlib.contextmanager
-    def connect(*_: object) -> Iterator[FakeEngine]:
-        yield engines.pop(0)
+    def connect(*_: object) -> Iterator[FakeClient]:
+        yield clients.pop(0)
 
     monkeypatch.setattr(submitting, "connect", connect)
     monkeypatch.setattr(submitting, "pause", lambda _: None)
     Submitter(Settings(), progress, jobs, JobFiles()).run()
     assert sorted(jobs.accepted) == ["0", "1", "2", "3"]
     assert jobs.begun == 1
-    assert engines == []
+    assert clients == []
 
 
-class Slow(FakeEngine):
-    """Engine of which one job ends at a time. It knows how many jobs had not ended each time."""
+class Slow(FakeClient):
+    """Client of which one job ends at a time. It knows how many jobs had not ended each time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -177,10 +177,10 @@ class Slow(FakeEngine):
         return _end(list(pending)[:1])
 
 
-def submit_to(engine: FakeEngine, jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+def submit_to(client: FakeClient, jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     @contextlib.contextmanager
-    def connect(*_: object) -> Iterator[FakeEngine]:
-        yield engine
+    def connect(*_: object) -> Iterator[FakeClient]:
+        yield client
 
     monkeypatch.setattr(submitting, "connect", connect)
     Submitter(Settings(), RecordedProgress(), jobs, JobFiles()).run()
@@ -188,11 +188,11 @@ def submit_to(engine: FakeEngine, jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -
 
 def test_no_more_jobs_are_submitted_than_there_are_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the scheduler, which moves no job, cannot let one wait while a device is idle."""
-    engine, jobs = Slow(), Jobs()
-    submit_to(engine, jobs, monkeypatch)
+    client, jobs = Slow(), Jobs()
+    submit_to(client, jobs, monkeypatch)
     assert sorted(jobs.accepted) == ["0", "1", "2", "3"]
-    assert max(engine.waiting) == 2
-    assert engine.submitted == ["0", "1", "2", "3"]
+    assert max(client.waiting) == 2
+    assert client.submitted == ["0", "1", "2", "3"]
 
 
 def test_short_jobs_wait_at_their_devices_until_few_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,10 +207,10 @@ def test_short_jobs_wait_at_their_devices_until_few_are_left(monkeypatch: pytest
             self.accepted.append(submission.job.id)
             return []
 
-    engine, jobs = Slow(), Timed()
-    submit_to(engine, jobs, monkeypatch)
+    client, jobs = Slow(), Timed()
+    submit_to(client, jobs, monkeypatch)
     assert len(jobs.accepted) == 10
-    assert engine.waiting == [2, 2, 4, 4, 4, 3, 2, 2, 2, 1], "the first two take 12 and 11 s, the third takes 10"
+    assert client.waiting == [2, 2, 4, 4, 4, 3, 2, 2, 2, 1], "the first two take 12 and 11 s, the third takes 10"
 
 
 def test_classes_get_their_jobs_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,14 +230,14 @@ def test_classes_get_their_jobs_in_turn(monkeypatch: pytest.MonkeyPatch) -> None
             self.accepted.append(submission.job.id)
             return []
 
-    engine, jobs = TwoClasses(), Mixed()
-    submit_to(engine, jobs, monkeypatch)
+    client, jobs = TwoClasses(), Mixed()
+    submit_to(client, jobs, monkeypatch)
     assert len(jobs.accepted) == 10
-    assert engine.submitted[:6] == ["0", "6", "1", "2", "7", "3"], "one at each of three devices, then one behind it"
+    assert client.submitted[:6] == ["0", "6", "1", "2", "7", "3"], "one at each of three devices, then one behind it"
 
 
-class Young(FakeEngine):
-    """Engine of a lab that began a while ago, and whose hosts join after so many looks."""
+class Young(FakeClient):
+    """Client of a lab that began a while ago, and whose hosts join after so many looks."""
 
     def __init__(self, age_s: float, looks: int) -> None:
         super().__init__()
@@ -270,7 +270,7 @@ def test_a_lab_whose_clock_was_set_back_is_not_waited_for_without_end(monkeypatc
 def test_jobs_of_a_class_that_is_out_of_the_pool_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its devices are in the lab, and get no jobs: after a while they count as away."""
 
-    class Sick(FakeEngine):
+    class Sick(FakeClient):
         def count_devices(self) -> Mapping[str, int]:
             return {}
 
@@ -281,7 +281,7 @@ def test_jobs_of_a_class_that_is_out_of_the_pool_are_given_up(monkeypatch: pytes
             pass
 
     @contextlib.contextmanager
-    def connect(*_: object) -> Iterator[FakeEngine]:
+    def connect(*_: object) -> Iterator[FakeClient]:
         yield Sick()
 
     monkeypatch.setattr(submitting, "connect", connect)
@@ -295,14 +295,14 @@ def test_jobs_of_a_class_that_is_out_of_the_pool_are_given_up(monkeypatch: pytes
 def test_jobs_whose_answer_is_lost_are_done_again_five_times_at_most(
     lost: int, again: int, failed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Forgetful(FakeEngine):
+    class Forgetful(FakeClient):
         def result(self, task: LabTask) -> JobReport:
             if task.attempts <= lost:
                 raise AnswerLost("the answer of m/a did not come")
             return super().result(task)
 
     @contextlib.contextmanager
-    def connect(*_: object) -> Iterator[FakeEngine]:
+    def connect(*_: object) -> Iterator[FakeClient]:
         yield Forgetful()
 
     monkeypatch.setattr(submitting, "connect", connect)
@@ -315,7 +315,7 @@ def test_jobs_whose_answer_is_lost_are_done_again_five_times_at_most(
 def test_doubts_about_devices_are_kept_before_and_after_the_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     doubt = DeviceDoubt(identity="one", name="one", device_class="pixel", since=1.0, until=2.0, reason="drift")
 
-    class Checked(FakeEngine):
+    class Checked(FakeClient):
         doubts: tuple[DeviceDoubt, ...] = ()
 
         def places(self) -> Sequence[Place]:
@@ -326,7 +326,7 @@ def test_doubts_about_devices_are_kept_before_and_after_the_jobs(monkeypatch: py
             return super().result(task)
 
     @contextlib.contextmanager
-    def connect(*_: object) -> Iterator[FakeEngine]:
+    def connect(*_: object) -> Iterator[FakeClient]:
         yield Checked()
 
     monkeypatch.setattr(submitting, "connect", connect)
@@ -338,7 +338,7 @@ def test_doubts_about_devices_are_kept_before_and_after_the_jobs(monkeypatch: py
 
 
 def test_jobs_wait_for_the_end_of_quiet_hours_however_long_that_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Quiet(FakeEngine):
+    class Quiet(FakeClient):
         looks = 0
 
         def places(self) -> Sequence[Place]:
@@ -352,7 +352,7 @@ def test_jobs_wait_for_the_end_of_quiet_hours_however_long_that_is(monkeypatch: 
             return [] if self.looks < 5 else list(pending)
 
     @contextlib.contextmanager
-    def connect(*_: object) -> Iterator[FakeEngine]:
+    def connect(*_: object) -> Iterator[FakeClient]:
         yield Quiet()
 
     monkeypatch.setattr(submitting, "connect", connect)

@@ -30,8 +30,8 @@ from harness.lab.builds.orders import (
     pack_recipe,
     toolchain_resource,
 )
+from harness.lab.client import LabClient, connect
 from harness.lab.configuration import load_security
-from harness.lab.engine import Engine, connect
 from harness.lab.host_files import fetch_file, prune_files, read_part
 from harness.lab.jobs import FILES, LabFile, describe_file, own_versions
 
@@ -113,13 +113,13 @@ class LabBuilds:
         """
         title, commit = wanted.title, wanted.runner.commit
         try:
-            with connect(self._settings.lab or "", load_security(self._settings.lab_certificates)) as engine:
-                if not engine.find_processes(wanted.resource):
+            with connect(self._settings.lab or "", load_security(self._settings.lab_certificates)) as client:
+                if not client.find_processes(wanted.resource):
                     name = wanted.device.platform
                     self._display.say(f"{title}: no host of the lab builds for {name}, so this machine does")
                     return None
                 with TemporaryDirectory(prefix="harness-lab-") as scratch:
-                    answer = self._order(engine, wanted, Path(scratch))
+                    answer = self._order(client, wanted, Path(scratch))
         except BuildFailed:
             raise
         except (EnvironmentProblem, OSError) as problem:
@@ -135,7 +135,7 @@ class LabBuilds:
         )
         return answer.model_copy(update={"build": described})
 
-    def _order(self, engine: Engine, wanted: WantedBuild, scratch: Path) -> BuildAnswer:
+    def _order(self, client: LabClient, wanted: WantedBuild, scratch: Path) -> BuildAnswer:
         """Return a host's answer, whose files are here. It has a build, or says why the commit cannot be built."""
         recipe, resource, title = wanted.recipe, wanted.resource, wanted.title
         packed = scratch / "recipe.tar"
@@ -154,29 +154,29 @@ class LabBuilds:
         )
         files: dict[Path, LabFile] = {packed: order.recipe}
         for attempt in range(_MOST):
-            answer = self._find(engine, resource, order.key)
+            answer = self._find(client, resource, order.key)
             if answer is None:
                 if order.files is None:
                     with self._display.task(f"packing {title}"):
                         order = _pack(order, wanted, scratch)
                     files |= {scratch / "files.tar": order.files} if order.files is not None else {}
                 self._display.say(f"{title}: a host of the lab builds it")
-                answer = self._build_there(engine, resource, order, files, attempt)
+                answer = self._build_there(client, resource, order, files, attempt)
             if answer.problem:
                 raise EnvironmentProblem(f"{answer.host} cannot build it: {answer.problem}", hint=answer.hint)
             if answer.failure:
-                return self._fetch_log(engine, answer)
-            if answer.build is not None and self._fetch(engine, answer):
+                return self._fetch_log(client, answer)
+            if answer.build is not None and self._fetch(client, answer):
                 took = f"built it in {answer.seconds:.0f} s" if answer.seconds else "had built it"
                 self._display.say(f"{title}: {answer.host} {took}")
                 return answer
         raise EnvironmentProblem("hosts of the lab that build went away", hint="look at `harness lab status`")
 
-    def _find(self, engine: Engine, resource: str, key: str) -> BuildAnswer | None:
+    def _find(self, client: LabClient, resource: str, key: str) -> BuildAnswer | None:
         """Return the answer of a host that has the build."""
-        for address in engine.find_processes(resource):
+        for address in client.find_processes(resource):
             try:
-                text = engine.ask(address, build_tasks.find_answer, key)
+                text = client.ask(address, build_tasks.find_answer, key)
             except EnvironmentProblem:
                 continue  # it has just ended
             if text:
@@ -184,32 +184,32 @@ class LabBuilds:
         return None
 
     def _build_there(
-        self, engine: Engine, resource: str, order: BuildOrder, files: Mapping[Path, LabFile], attempt: int
+        self, client: LabClient, resource: str, order: BuildOrder, files: Mapping[Path, LabFile], attempt: int
     ) -> BuildAnswer:
         """Let a host build: all that order the same meanwhile get the answer of one.
 
         Raises:
             EnvironmentProblem: No host is left that could.
         """
-        for address in engine.find_processes(resource):
+        for address in client.find_processes(resource):
             with contextlib.suppress(EnvironmentProblem):  # it asks for them, if it gets the order
-                engine.send_files_to(address, files)
+                client.send_files_to(address, files)
         identity = uuid.uuid5(_NAMESPACE, f"{order.key} {resource} {attempt}")  # `harness lab status` cuts it off
         key = f"build of {order.framework} {order.commit.short} {identity}"
-        future = engine.submit_build(order.model_dump_json(), key, resource)
+        future = client.submit_build(order.model_dump_json(), key, resource)
         alone_since: float | None = None
-        while not engine.is_done(future, _POLL_S):
+        while not client.is_done(future, _POLL_S):
             self._check()
-            is_alone = not engine.find_processes(resource)
+            is_alone = not client.find_processes(resource)
             alone_since = (alone_since or time.monotonic()) if is_alone else None
             if alone_since is not None and time.monotonic() - alone_since > self._settings.return_timeout:
                 raise EnvironmentProblem("all hosts that build went away")
-        return BuildAnswer.model_validate_json(engine.text_of(future))
+        return BuildAnswer.model_validate_json(client.text_of(future))
 
-    def _fetch(self, engine: Engine, answer: BuildAnswer) -> bool:
+    def _fetch(self, client: LabClient, answer: BuildAnswer) -> bool:
         """Fetch the files that are not here, each once, and verify them; return whether all are here."""
         for file in answer.content.values():
-            read = partial(engine.ask, answer.address, read_part, file.sha256)
+            read = partial(client.ask, answer.address, read_part, file.sha256)
             try:
                 fetch_file(file, self._settings.cache_dir, read)
             except EnvironmentProblem as problem:
@@ -218,13 +218,13 @@ class LabBuilds:
         prune_files(self._settings.cache_dir)
         return True
 
-    def _fetch_log(self, engine: Engine, answer: BuildAnswer) -> BuildAnswer:
+    def _fetch_log(self, client: LabClient, answer: BuildAnswer) -> BuildAnswer:
         """Return the answer of a build that failed, with its log on this machine where that can be had."""
         if answer.log is None:
             return answer
         try:
             fetch_file(
-                answer.log, self._settings.cache_dir, partial(engine.ask, answer.address, read_part, answer.log.sha256)
+                answer.log, self._settings.cache_dir, partial(client.ask, answer.address, read_part, answer.log.sha256)
             )
         except (EnvironmentProblem, OSError):
             return answer.model_copy(update={"log": None})

@@ -20,7 +20,7 @@ from harness.store.run_requests import OfferedSpecification, RunRequest, WantedR
 _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 
 
-class Specification(Struct, frozen=True):
+class AllowedSpecification(Struct, frozen=True):
     """Specification that persons may ask for, as it was loaded.
 
     Attributes:
@@ -43,7 +43,7 @@ class AllowList(Struct, frozen=True):
         recipes: Folders of recipes that build these commits, beside those of the harness.
     """
 
-    specifications: Mapping[str, Specification]
+    specifications: Mapping[str, AllowedSpecification]
     repositories: Mapping[str, AllowedRepository] = field(default_factory=dict)
     recipes: tuple[Path, ...] = ()
 
@@ -82,7 +82,7 @@ def load_allow_list(words: Sequence[str], resolve: Callable[[str], Settings]) ->
     Raises:
         UsageError: Two have the same name, a folder has none, or something is wrong with one.
     """
-    specifications: dict[str, Specification] = {}
+    specifications: dict[str, AllowedSpecification] = {}
     for name, word in _name_files(words):
         if name in specifications:
             raise UsageError(f"--specifications: two are called {name}", hint="rename one of the files")
@@ -97,7 +97,7 @@ def load_allow_list(words: Sequence[str], resolve: Callable[[str], Settings]) ->
                 f"--specifications {word}: its name or titles cannot be offered",
                 hint="each is at most 300 characters on one line, and there are at most 2000 benchmarks",
             ) from error
-        specifications[name] = Specification(offered, settings, benchmarks)
+        specifications[name] = AllowedSpecification(offered, settings, benchmarks)
     return AllowList(specifications)
 
 

@@ -64,7 +64,7 @@ class OnceReporter:
         self._reporter.close()
 
 
-class Delivery:
+class ResultDelivery:
     """What a dispatcher sends to its server, whose spool keeps what the server does not take now.
 
     Args:

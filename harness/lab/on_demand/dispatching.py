@@ -18,10 +18,10 @@ from harness.config.settings import Settings
 from harness.core.device_doubt import DeviceDoubt
 from harness.core.errors import EnvironmentProblem, ExitCode, HarnessError, ReporterFailed
 from harness.core.protocols import Display
+from harness.lab.client import LabClient, LabLost, LabSilent, connect
 from harness.lab.configuration import load_security
-from harness.lab.engine import Engine, LabLost, LabSilent, connect
 from harness.lab.on_demand.allow_list import AllowList
-from harness.lab.on_demand.delivery import POLL_S, Delivery
+from harness.lab.on_demand.delivery import POLL_S, ResultDelivery
 from harness.lab.on_demand.leases import Lease
 from harness.lab.on_demand.request_queue import QueueSilent, RequestLost, RequestQueue
 from harness.lab.on_demand.request_runs import RequestRun, title_of
@@ -68,7 +68,7 @@ class Dispatcher:
         self._threads: dict[threading.Thread, str] = {}
         """Those that measure, with the class of the device."""
         self._claim = str(uuid.uuid4())
-        self._delivery = Delivery(queue, settings, display)
+        self._delivery = ResultDelivery(queue, settings, display)
         self._doubts: tuple[DeviceDoubt, ...] = ()
 
     def run(self) -> ExitCode:
@@ -84,8 +84,8 @@ class Dispatcher:
         try:
             while True:
                 try:
-                    with connect(self._settings.lab or "", load_security(self._settings.lab_certificates)) as engine:
-                        self._serve(engine)
+                    with connect(self._settings.lab or "", load_security(self._settings.lab_certificates)) as client:
+                        self._serve(client)
                 except EnvironmentProblem as problem:
                     self._delivery.warn(problem)
                     with contextlib.suppress(EnvironmentProblem):
@@ -96,7 +96,7 @@ class Dispatcher:
                 thread.join(_END_S)
         return ExitCode.OK
 
-    def _serve(self, engine: Engine) -> None:
+    def _serve(self, client: LabClient) -> None:
         """Take requests while the lab is there.
 
         Raises:
@@ -106,11 +106,11 @@ class Dispatcher:
         while True:
             now = time.monotonic()
             if not looked or now - looked >= _OFFER_S:
-                places = engine.places()
+                places = client.places()
                 looked, classes = now, Counter(place.device_class for place in places if not place.health)
                 self._tell_doubts(tuple(doubt for place in places for doubt in place.doubts))
                 resting = Counter(place.device_class for place in places if place.returns_at is not None)
-                self._announce(classes | resting, read_status(places, engine.list_tasks()).devices)
+                self._announce(classes | resting, read_status(places, client.list_tasks()).devices)
                 self._delivery.forget_problem()
             self._threads = {thread: name for thread, name in self._threads.items() if thread.is_alive()}
             free = classes - Counter(self._threads.values())

@@ -25,7 +25,7 @@ from harness.lab.comparing import LabComparison, choose_parameters, report_compa
 from harness.lab.jobs import result_uid
 from harness.lab.measuring import measure
 from harness.lab.on_demand.allow_list import AllowList
-from harness.lab.on_demand.delivery import POLL_S, Delivery, OnceReporter, Outcomes
+from harness.lab.on_demand.delivery import POLL_S, OnceReporter, Outcomes, ResultDelivery
 from harness.lab.on_demand.leases import Lease
 from harness.lab.on_demand.repositories import FoundCommits
 from harness.lab.on_demand.request_queue import QueueSilent, StoredOutcome
@@ -51,7 +51,7 @@ class RequestRun:
     """
 
     def __init__(
-        self, lease: Lease, allowed: AllowList, settings: Settings, display: Display, delivery: Delivery
+        self, lease: Lease, allowed: AllowList, settings: Settings, display: Display, delivery: ResultDelivery
     ) -> None:
         self._lease = lease
         self._allowed = allowed

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from harness.lab.engine import Engine, LabLost
+from harness.lab.client import LabClient, LabLost
 
 
 class BrokenClient:
@@ -29,11 +29,16 @@ class BrokenClient:
 )
 @pytest.mark.parametrize(
     "ask",
-    [Engine.places, Engine.count_devices, Engine.list_tasks, lambda engine: engine.find_processes("class-pixel")],
+    [
+        LabClient.places,
+        LabClient.count_devices,
+        LabClient.list_tasks,
+        lambda client: client.find_processes("class-pixel"),
+    ],
 )
 def test_a_connection_that_breaks_is_a_lost_lab_however_the_library_says_it(
-    error: Exception, ask: Callable[[Engine], object]
+    error: Exception, ask: Callable[[LabClient], object]
 ) -> None:
-    engine = Engine(cast("Any", BrokenClient(error)), "tls://lab:8786")
+    client = LabClient(cast("Any", BrokenClient(error)), "tls://lab:8786")
     with pytest.raises(LabLost, match=r"the connection to the lab at tls://lab:8786 was lost"):
-        ask(engine)
+        ask(client)

@@ -15,7 +15,7 @@ from harness.core.errors import DeviceLost, EnvironmentProblem
 from harness.lab import scheduler, tasks
 from harness.lab.answers import ProcessEnded, Unanswered
 from harness.lab.configuration import configure, require_packages, scheduler_address
-from harness.lab.jobs import Job, JobReport, LabFile, Place, tell_hosts_apart
+from harness.lab.jobs import JobReport, LabFile, LabJob, Place, tell_hosts_apart
 from harness.lab.pool import PersonalAction
 from harness.lab.progress import TOPIC
 from harness.lab.sending import FileSender
@@ -43,7 +43,7 @@ class LabTask:
         attempts: How often it was submitted.
     """
 
-    job: Job
+    job: LabJob
     resource: str
     future: Future
     attempts: int = 1
@@ -66,7 +66,7 @@ class AnswerLost(EnvironmentProblem):
     """A job is done, and its answer cannot be fetched: the process that has it went away meanwhile."""
 
 
-class Engine:
+class LabClient:
     """Client of a lab. Made by `connect`.
 
     Args:
@@ -202,7 +202,7 @@ class Engine:
         finally:
             future.release()
 
-    def submit(self, job: Job, resource: str, *, attempts: int = 1) -> LabTask:
+    def submit(self, job: LabJob, resource: str, *, attempts: int = 1) -> LabTask:
         """Submit a job to the processes that have a resource."""
         future = self._client.submit(
             tasks.run_job,
@@ -332,7 +332,7 @@ class Engine:
 
 
 @contextlib.contextmanager
-def connect(address: str, security: Security | None = None) -> Iterator[Engine]:
+def connect(address: str, security: Security | None = None) -> Iterator[LabClient]:
     """Connect to the scheduler of a lab.
 
     Args:
@@ -357,9 +357,9 @@ def connect(address: str, security: Security | None = None) -> Iterator[Engine]:
             f"the lab at {place} does not answer: {error}",
             hint="start it by `harness lab serve`, and look at address and certificates",
         ) from error
-    engine = Engine(client, place)
+    lab_client = LabClient(client, place)
     with client:
         try:
-            yield engine
+            yield lab_client
         except (CommClosedError, OSError) as error:
-            raise engine.lost() from error
+            raise lab_client.lost() from error
