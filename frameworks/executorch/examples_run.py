@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from frameworks import command_line
 from frameworks.executorch import executor_runner, llama_main, openvino
-from frameworks.executorch.python.program_file import DTYPES, Signature, Tensor, read_signature
+from frameworks.executorch.python.program_file import DTYPES, ProgramTensor, Signature, read_signature
 from frameworks.output_descriptions import read_descriptions
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
@@ -114,7 +114,7 @@ def _read_program(job: Job) -> Signature:
         raise BenchmarkFailed(f"the outputs of {path.name} cannot be described: {error}") from error
 
 
-def _describe(tensor: Tensor | None) -> str:
+def _describe(tensor: ProgramTensor | None) -> str:
     if tensor is None:
         return "no tensor"
     if tensor.scalar_type not in DTYPES:

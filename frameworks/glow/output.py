@@ -42,7 +42,7 @@ _REPRO: Final = {
 }
 
 
-class Figure(NamedTuple):
+class MetricSample(NamedTuple):
     """One sample with its metric."""
 
     type: str
@@ -51,15 +51,15 @@ class Figure(NamedTuple):
     value: float
 
 
-class Figures:
+class SamplesByMetric:
     """Samples by metric, in order of first mention."""
 
     def __init__(self) -> None:
         self._samples: dict[tuple[str, str, str], list[float]] = {}
 
-    def add(self, figure: Figure) -> None:
+    def add(self, sample: MetricSample) -> None:
         """Add a sample."""
-        self._samples.setdefault(figure[:3], []).append(figure.value)
+        self._samples.setdefault(sample[:3], []).append(sample.value)
 
     def observations(self) -> tuple[Observation, ...]:
         """Return one observation for each metric."""
@@ -71,16 +71,16 @@ class Figures:
 
 def parse_output(text: str) -> tuple[Observation, ...]:
     """Parse the figures in the output of a launch. Never raises; the time is linear in the text."""
-    figures = Figures()
+    samples = SamplesByMetric()
     section: tuple[str, str] | None = None
     for line in text.split("\n"):
         stripped = line.strip()
         if len(stripped) > _LONGEST_LINE:
             continue
         section = _read_section(stripped) or section
-        for figure in (*_read_line(stripped), *_read_percentile(stripped, section)):
-            figures.add(figure)
-    return figures.observations()
+        for sample in (*_read_line(stripped), *_read_percentile(stripped, section)):
+            samples.add(sample)
+    return samples.observations()
 
 
 def parse_number(text: str) -> float | None:
@@ -89,7 +89,7 @@ def parse_number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _read_line(line: str) -> Iterator[Figure]:
+def _read_line(line: str) -> Iterator[MetricSample]:
     """Yield the figures of a line that stands for itself."""
     if line.startswith("BenchResult,"):
         fields = line.split(",")
@@ -98,14 +98,14 @@ def _read_line(line: str) -> Iterator[Figure]:
             for type_, metric, unit, number in zip(
                 (MAIN, SECONDARY), ("runtime", "throughput"), ("s", "GB/s"), numbers, strict=True
             ):
-                yield Figure(type_, f"{fields[1]}:{metric}", unit, number or 0.0)
+                yield MetricSample(type_, f"{fields[1]}:{metric}", unit, number or 0.0)
     elif (match := _INFERENCE.fullmatch(line)) is not None:
-        yield Figure(_type_of(match[1]), f"{match[1]} net_runner inference", "us", float(match[2]))
+        yield MetricSample(_type_of(match[1]), f"{match[1]} net_runner inference", "us", float(match[2]))
     for label, (metric, unit) in _REPRO.items():
         at = line.find(label)
         value = parse_number(line[at + len(label) :].strip()) if at >= 0 else None
         if value is not None:
-            yield Figure(MAIN, metric, unit, value)
+            yield MetricSample(MAIN, metric, unit, value)
 
 
 def _read_section(line: str) -> tuple[str, str] | None:
@@ -119,7 +119,7 @@ def _read_section(line: str) -> tuple[str, str] | None:
     return None
 
 
-def _read_percentile(line: str, section: tuple[str, str] | None) -> Iterator[Figure]:
+def _read_percentile(line: str, section: tuple[str, str] | None) -> Iterator[MetricSample]:
     if section is None:
         return
     latency, error = _PERCENTILE.search(line), _ERROR.search(line)
@@ -129,7 +129,7 @@ def _read_percentile(line: str, section: tuple[str, str] | None) -> Iterator[Fig
     *unit, percentile, number = match.groups()
     value = parse_number(number)
     if value is not None:
-        yield Figure(section[0], f"{section[1]} p{percentile}", unit[0].lower() if unit else "", value)
+        yield MetricSample(section[0], f"{section[1]} p{percentile}", unit[0].lower() if unit else "", value)
 
 
 def _type_of(name: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from frameworks.glow.output import MAIN, SECONDARY, Figure, Figures
+from frameworks.glow.output import MAIN, SECONDARY, MetricSample, SamplesByMetric
 from harness.core.metric import Observation
 from harness.core.note import Note
 
@@ -24,23 +24,23 @@ _LONGEST_S: Final = 1e12
 
 def parse_trace(path: Path) -> tuple[Sequence[Observation], Sequence[Note]]:
     """Return the durations of each kind of span, in microseconds. The file is read line by line, and to a limit."""
-    figures, spans, unread = Figures(), 0, ""
+    samples, spans, unread = SamplesByMetric(), 0, ""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             while not unread and (line := file.readline(_LONGEST_LINE)):
-                figure = _read_span(line)
-                if figure is not None:
-                    figures.add(figure)
+                sample = _read_span(line)
+                if sample is not None:
+                    samples.add(sample)
                     spans += 1
                 if spans >= _MOST_SPANS:
                     unread = f"{path.name}: only the first {_MOST_SPANS} spans of the trace are read"
     except OSError as error:
         unread = f"{path.name}: {error.strerror}"
     notes = (Note(code="output_file", message=unread, trust=False),) if unread else ()
-    return figures.observations(), notes
+    return samples.observations(), notes
 
 
-def _read_span(line: str) -> Figure | None:
+def _read_span(line: str) -> MetricSample | None:
     text = line.strip().rstrip(",")
     if not text.startswith("{"):
         return None
@@ -55,4 +55,4 @@ def _read_span(line: str) -> Figure | None:
         return None
     if not isinstance(duration, int | float) or not 0 <= duration < _LONGEST_S:
         return None
-    return Figure(MAIN if name == END_TO_END else SECONDARY, name.strip()[:200], "us", float(duration))
+    return MetricSample(MAIN if name == END_TO_END else SECONDARY, name.strip()[:200], "us", float(duration))

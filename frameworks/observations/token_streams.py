@@ -49,7 +49,7 @@ _EARLIER_FIRST_TOKENS: Final = ("earlier_first_tokens_ns", "earlier_first_tokens
 """Names of times, in nanoseconds and in the object's own unit."""
 
 
-class Figures(NamedTuple):
+class MetricValues(NamedTuple):
     """Values of one metric of a generation.
 
     Attributes:
@@ -127,7 +127,7 @@ def make_stream(
         raise BadObservation(f"a generation: {f'`{place}`: ' if place else ''}{reason}") from error
 
 
-def compute_figures(stream: TokenStream) -> Iterator[Figures]:
+def compute_figures(stream: TokenStream) -> Iterator[MetricValues]:
     """Yield the figures of a generation, what it is about first: nothing that its stamps do not show.
 
     A generation of one token has no rate of decoding, and one within one tick of the clock no rate at all.
@@ -138,12 +138,12 @@ def compute_figures(stream: TokenStream) -> Iterator[Figures]:
     decode = _rate(following, last - first)
     prefill = _rate(prompt, processed)
     yield from _one(GENERATION, "decode_rate", RATE, decode)
-    yield Figures(GENERATION, "time_to_first_token", NANOSECONDS, (*stream.earlier_first_tokens_ns, first))
+    yield MetricValues(GENERATION, "time_to_first_token", NANOSECONDS, (*stream.earlier_first_tokens_ns, first))
     rates = (*(_rate(prompt, earlier) for earlier in stream.earlier_prefills_ns), prefill)
-    yield from (Figures(GENERATION, "prefill_rate", RATE, (rate,)) for rate in rates if rate is not None)
+    yield from (MetricValues(GENERATION, "prefill_rate", RATE, (rate,)) for rate in rates if rate is not None)
     if following:
         gaps = tuple(later - earlier for earlier, later in pairwise(times))
-        yield Figures(GENERATION, "token_latency", NANOSECONDS, gaps)
+        yield MetricValues(GENERATION, "token_latency", NANOSECONDS, gaps)
     yield from _one(GENERATION, "generation_time", NANOSECONDS, last)
     yield from _one("llama_bench", "prefill_rate", RATE, prefill)
     yield from _one("llama_bench", "decode_rate", RATE, decode)
@@ -155,9 +155,9 @@ def compute_figures(stream: TokenStream) -> Iterator[Figures]:
     yield from _one(EXECUTORCH_STATS, "inference_rate", RATE, _rate(following, last))
 
 
-def _one(type_: str, metric: str, unit: str, value: float | None) -> Iterator[Figures]:
+def _one(type_: str, metric: str, unit: str, value: float | None) -> Iterator[MetricValues]:
     if value is not None:
-        yield Figures(type_, metric, unit, (value,))
+        yield MetricValues(type_, metric, unit, (value,))
 
 
 def _rate(tokens: int, duration_ns: float) -> float | None:

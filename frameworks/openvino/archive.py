@@ -35,7 +35,7 @@ _PADDING: Final = 0xED65
 """Identifier of an extra field that only pads; readers skip those that they do not know."""
 
 
-class Model(NamedTuple):
+class ArchivedModel(NamedTuple):
     """The two files of a model.
 
     Attributes:
@@ -65,7 +65,7 @@ class NotAnArchive(Exception):
     """A file is no archive of a model; the message says why."""
 
 
-def pack(model: Model) -> bytes:
+def pack(model: ArchivedModel) -> bytes:
     """Return the archive. Equal models give equal bytes."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
@@ -84,14 +84,14 @@ def is_archive(path: Path) -> bool:
         return stream.read(len(_SIGNATURE)) == _SIGNATURE
 
 
-def read(path: Path) -> Model:
+def read(path: Path) -> ArchivedModel:
     """Read an archive.
 
     Raises:
         NotAnArchive: The file is none, is damaged, or lacks a member.
     """
     with _opening(path) as archive:
-        return Model(archive.read(_member(archive, GRAPH)), archive.read(_member(archive, WEIGHTS)))
+        return ArchivedModel(archive.read(_member(archive, GRAPH)), archive.read(_member(archive, WEIGHTS)))
 
 
 def locate(path: Path) -> Located:

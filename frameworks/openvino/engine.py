@@ -13,7 +13,7 @@ import numpy as np
 
 from frameworks.openvino.archive import WEIGHTS, NotAnArchive, is_archive, locate
 from frameworks.openvino.element_types import DTYPES
-from frameworks.openvino.profile import Profile
+from frameworks.openvino.profile import NodeProfile
 from frameworks.openvino.properties import Applied, apply_options, compile_properties
 from frameworks.python_runner.engine import LoadRequest, OperatorTimes, Output, Tensor
 from frameworks.python_runner.failure import ExitStatus, RunnerFailure
@@ -41,7 +41,7 @@ class OpenVinoModel:
         self._compiled = compiled
         self._request = compiled.create_infer_request()
         self._applied = applied
-        self._profile = Profile() if operators else None
+        self._profile = NodeProfile() if operators else None
         self.inputs = [_describe(index, port) for index, port in enumerate(compiled.inputs)]
 
     def __del__(self) -> None:

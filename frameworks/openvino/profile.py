@@ -25,7 +25,7 @@ _KEPT: Final = 1000
 """Number of means that are kept beside the last: those of warm-up, of which there are fewer."""
 
 
-class Profile:
+class NodeProfile:
     """Means of the nodes that were executed, after each execution."""
 
     def __init__(self) -> None:

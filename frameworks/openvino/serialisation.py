@@ -8,10 +8,10 @@ from pathlib import Path
 
 import openvino
 
-from frameworks.openvino.archive import GRAPH, WEIGHTS, Model
+from frameworks.openvino.archive import GRAPH, WEIGHTS, ArchivedModel
 
 
-def serialise(model: openvino.Model, *, compress_to_fp16: bool = False) -> Model:
+def serialise(model: openvino.Model, *, compress_to_fp16: bool = False) -> ArchivedModel:
     """Return the two files that OpenVINO writes. Equal models give equal files.
 
     Args:
@@ -22,10 +22,10 @@ def serialise(model: openvino.Model, *, compress_to_fp16: bool = False) -> Model
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, GRAPH)
         openvino.save_model(model, path, compress_to_fp16=compress_to_fp16)
-        return Model(path.read_bytes(), path.with_name(WEIGHTS).read_bytes())
+        return ArchivedModel(path.read_bytes(), path.with_name(WEIGHTS).read_bytes())
 
 
-def deserialise(model: Model) -> openvino.Model:
+def deserialise(model: ArchivedModel) -> openvino.Model:
     """Return the model of two files."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, GRAPH)

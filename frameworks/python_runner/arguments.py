@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from frameworks.python_runner.failure import ExitStatus, RunnerFailure
-from frameworks.python_runner.pacing import Arrival
+from frameworks.python_runner.pacing import ArrivalSchedule
 
 LARGEST = 1_000_000_000
 _MOST_THREADS = 1024
@@ -95,7 +95,7 @@ class Arguments:
     prompt_tokens: int = 0
     depth: int = 0
     perplexity: Path | None = None
-    arrival: Arrival | None = None
+    arrival: ArrivalSchedule | None = None
     sustained_s: float = 0.0
 
 
@@ -241,12 +241,12 @@ def whole(least: int, most: int) -> Callable[[str], int]:
     return parse
 
 
-def _arrival(text: str) -> Arrival:
+def _arrival(text: str) -> ArrivalSchedule:
     match = _ARRIVAL.fullmatch(text)
     interval_s = float(match["interval"] or match["mean"]) if match is not None else 0.0
     if match is None or not 0 < interval_s <= LARGEST:
         raise argparse.ArgumentTypeError(f"'{text}' is neither periodic:SECONDS nor poisson:SECONDS:SEED")
-    return Arrival(interval_s, None if match["seed"] is None else int(match["seed"]))
+    return ArrivalSchedule(interval_s, None if match["seed"] is None else int(match["seed"]))
 
 
 def _seconds(text: str) -> float:

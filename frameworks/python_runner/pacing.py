@@ -20,7 +20,7 @@ _MASK: Final = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class ArrivalSchedule:
     """Arrival of iterations.
 
     Attributes:

@@ -45,7 +45,7 @@ _COLUMNS_AFTER_TYPE: Final = 3
 """Columns before the two percentages that every row has: its type and two numbers."""
 
 
-class Row(NamedTuple):
+class OperatorTableRow(NamedTuple):
     """Row of a table.
 
     Attributes:
@@ -70,7 +70,7 @@ class OperatorTables:
     def __init__(self) -> None:
         self.bad = 0
         self.left_out = 0
-        self._rows: dict[tuple[str, str], list[Row]] = {}
+        self._rows: dict[tuple[str, str], list[OperatorTableRow]] = {}
         self._count = 0
         self._section = ""
         self._subgraph = ""
@@ -136,7 +136,7 @@ class OperatorTables:
             )
 
 
-def _parse_row(text: str, *, is_summary: bool, counts_executions: bool) -> Row | None:
+def _parse_row(text: str, *, is_summary: bool, counts_executions: bool) -> OperatorTableRow | None:
     """Parse the words of a row; both percentages stand beside each other, which tells the columns."""
     words = [word.strip() for word in (text.split(", ") if _is_csv(text) else _GAP.split(text)) if word]
     percents = next((index for index, pair in enumerate(pairwise(words)) if _are_percents(pair)), 0)
@@ -153,7 +153,7 @@ def _parse_row(text: str, *, is_summary: bool, counts_executions: bool) -> Row |
     if counts_executions:  # then names are the same for all operators of a delegate
         name, calls = f"{words[0]} {name}", 1
     # A row that was called in some inferences only has a whole number of calls of zero.
-    return Row(name[:_MAX_NAME], average * max(calls, 1), memory * 1000) if name else None
+    return OperatorTableRow(name[:_MAX_NAME], average * max(calls, 1), memory * 1000) if name else None
 
 
 def _is_csv(text: str) -> bool:
@@ -172,7 +172,7 @@ def _number(word: str) -> float | None:
     return number if math.isfinite(number) and number >= 0 else None
 
 
-def _observe(rows: Sequence[Row], metric: str) -> Iterator[Observation]:
+def _observe(rows: Sequence[OperatorTableRow], metric: str) -> Iterator[Observation]:
     """Yield the rows as observations; a name without brackets and number is FAI-PEP's, where it is unique."""
     short = [_short_name(row.name) for row in rows]
     counts = Counter(short)

@@ -16,7 +16,7 @@ from harness.core.foreign import ForeignContent, ForeignProblem, ForeignRecord
 from harness.core.generation import GENERATION
 from harness.core.metric import Observation
 from harness.core.outcome import Outcome
-from harness.formats.executorch_stats import FIELDS, Report, compute_statistics, read_reports
+from harness.formats.executorch_stats import FIELDS, GenerationReport, compute_statistics, read_reports
 from harness.formats.json_entries import MOST_ENTRIES, Amount, ForeignEntry, Placed, describe_places, parse_entry
 
 _MARK: Final = '"inference_start_ms"'
@@ -51,7 +51,7 @@ class ExecuTorchLlmFormat:
 
     def read(self, text: str, name: str) -> ForeignContent:  # noqa: ARG002
         """Read the log: one record for each length of prompts."""
-        generations: list[Report] = []
+        generations: list[GenerationReport] = []
         problems: list[ForeignProblem] = []
         for item in _read_statistics(text):
             if len(generations) + len(problems) >= MOST_ENTRIES:
@@ -64,7 +64,7 @@ class ExecuTorchLlmFormat:
                 generations.append(item)
         if not generations and not problems:
             generations = [report for report, _ in zip(read_reports(text), range(MOST_ENTRIES), strict=False)]
-        by_prompt: dict[float, list[Report]] = {}
+        by_prompt: dict[float, list[GenerationReport]] = {}
         for generation in generations:
             by_prompt.setdefault(generation.fields.get("prompt_tokens", 0.0), []).append(generation)
         records = tuple(_build(int(length), group) for length, group in by_prompt.items())
@@ -76,7 +76,7 @@ def create() -> ExecuTorchLlmFormat:
     return ExecuTorchLlmFormat()
 
 
-def _read_statistics(text: str) -> Iterator[Report | ForeignProblem]:
+def _read_statistics(text: str) -> Iterator[GenerationReport | ForeignProblem]:
     """Yield the statistics in each line that has some."""
     for number, line in enumerate(text.split("\n"), 1):
         mark = line.find(_MARK)
@@ -92,10 +92,10 @@ def _read_statistics(text: str) -> Iterator[Report | ForeignProblem]:
         if isinstance(entry, ForeignProblem):
             yield entry
         else:
-            yield Report(number, {field: float(getattr(entry, field)) for field in FIELDS})
+            yield GenerationReport(number, {field: float(getattr(entry, field)) for field in FIELDS})
 
 
-def _build(prompt_tokens: int, generations: Sequence[Report]) -> ForeignRecord:
+def _build(prompt_tokens: int, generations: Sequence[GenerationReport]) -> ForeignRecord:
     samples: dict[tuple[str, str], list[float]] = {}
     for generation in generations:
         for figure in compute_statistics(generation.fields):

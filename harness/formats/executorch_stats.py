@@ -82,7 +82,7 @@ class StatisticsFigure(NamedTuple):
     value: float
 
 
-class Report(NamedTuple):
+class GenerationReport(NamedTuple):
     """Report of a generation.
 
     Attributes:
@@ -112,9 +112,9 @@ def compute_statistics(fields: Mapping[str, float]) -> Iterator[StatisticsFigure
             yield StatisticsFigure(name, "tokens", fields[name])
 
 
-def read_reports(log: str) -> Iterator[Report]:
+def read_reports(log: str) -> Iterator[GenerationReport]:
     """Yield the reports in a log. A time of 0 was not measured, and is absent."""
-    report: Report | None = None
+    report: GenerationReport | None = None
     fields: dict[str, float] = {}
     for number, line in enumerate(log.split("\n"), 1):
         if (counts := _COUNTS.search(line)) is not None:
@@ -122,7 +122,7 @@ def read_reports(log: str) -> Iterator[Report]:
                 yield report
             fields = {"prompt_tokens": float(counts[1]), "generated_tokens": float(counts[2])}
             fields |= {"model_load_start_ms": _START_MS, "inference_start_ms": _START_MS}
-            report = Report(number, fields)
+            report = GenerationReport(number, fields)
         elif report is not None and "(seconds)" in line and (time := _TIME.search(line)) is not None:
             field = next(field for words, field in _REPORTED.items() if time[1].startswith(words))
             duration_ms = float(time[2]) * 1000

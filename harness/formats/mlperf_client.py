@@ -49,7 +49,7 @@ _START: Final = re.compile(
 _NO_NAME: Final = re.compile(r"[^a-z0-9]+")
 
 
-class Figure(NamedTuple):
+class PublishedFigure(NamedTuple):
     """One figure of a line.
 
     Attributes:
@@ -148,7 +148,7 @@ class MlperfClientEntry(ForeignEntry):
             return None
         return f"MLPerf Client calls it failed: {self.error.strip() or 'it gives no reason'}"
 
-    def figures(self) -> Iterator[Figure]:
+    def figures(self) -> Iterator[PublishedFigure]:
         """Yield its figures, those over all categories first; none of a benchmark that failed."""
         if not self.success:
             return
@@ -180,7 +180,7 @@ class MlperfClientEntry(ForeignEntry):
             )
 
 
-def _figures(type_: str, *figures: tuple[str, str, float | None]) -> Iterator[Figure]:
+def _figures(type_: str, *figures: tuple[str, str, float | None]) -> Iterator[PublishedFigure]:
     for metric, unit, value in figures:
         if value:
-            yield Figure(type_, metric, unit, value)
+            yield PublishedFigure(type_, metric, unit, value)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import torch
 
 
-class TensorInfo(Protocol):
+class MethodTensorInfo(Protocol):
     """`_C.TensorInfo`."""
 
     def sizes(self) -> tuple[int, ...]:
@@ -38,7 +38,7 @@ class MethodMeta(Protocol):
     def num_inputs(self) -> int:
         """Number of inputs."""
 
-    def input_tensor_meta(self, index: int) -> TensorInfo:
+    def input_tensor_meta(self, index: int) -> MethodTensorInfo:
         """Describe one input. Raises IndexError when it is not a tensor."""
 
 

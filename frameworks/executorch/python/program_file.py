@@ -25,7 +25,7 @@ _VALUE_TYPE, _VALUE = 0, 1
 _TENSOR_TYPE: Final = 5
 """Of the union `KernelTypes`."""
 _SCALAR_TYPE, _SIZES, _DIM_ORDER, _SHAPE_DYNAMISM = 0, 2, 3, 8
-"""Of `Tensor`."""
+"""Of `ProgramTensor`."""
 
 _ID, _PROCESSED = 0, 1
 """Of `BackendDelegate`."""
@@ -105,7 +105,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class ProgramTensor:
     """Input or output of a method.
 
     Attributes:
@@ -137,8 +137,8 @@ class Signature:
         backends: Names of the backends that it delegates to.
     """
 
-    inputs: tuple[Tensor | None, ...]
-    outputs: tuple[Tensor | None, ...]
+    inputs: tuple[ProgramTensor | None, ...]
+    outputs: tuple[ProgramTensor | None, ...]
     planned_bytes: tuple[int, ...]
     backends: frozenset[str]
 
@@ -224,11 +224,11 @@ def _root(content: bytes | mmap.mmap) -> Table:
     return Table(content, struct.unpack_from("<I", content)[0])
 
 
-def _tensor(value: Table) -> Tensor | None:
+def _tensor(value: Table) -> ProgramTensor | None:
     tensor = value.table(_VALUE)
     if tensor is None or value.number(_VALUE_TYPE, "<B") != _TENSOR_TYPE:
         return None
-    return Tensor(
+    return ProgramTensor(
         scalar_type=tensor.number(_SCALAR_TYPE, "<b"),
         sizes=tensor.numbers(_SIZES, "<i"),
         dim_order=tensor.numbers(_DIM_ORDER, "<B"),

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from frameworks.exporting.exporter import FileExporter
 from frameworks.tflite.exporting import converter as converter_script
-from frameworks.tflite.exporting.packages import Converter, describe_converter, prepare_converter
+from frameworks.tflite.exporting.packages import ConverterEnvironment, describe_converter, prepare_converter
 from frameworks.tflite.required import EXTRAS
 from harness.core.benchmark import Export
 from harness.core.cached_files import ExportReport
@@ -77,7 +77,7 @@ class TfliteExporter(FileExporter, frozen=True):
         exporter = replace(EXPORTER, variables={PYTHON: str(converter.python), **folder})
         return exporter.export(export, destination, progress, calibration=calibration)
 
-    def _converter(self) -> Converter:
+    def _converter(self) -> ConverterEnvironment:
         return describe_converter(self.python, self.cache_dir)
 
 

@@ -54,7 +54,7 @@ _ASK_S: Final = 60.0
 _MEGABYTES: Final = 770
 
 
-class Converter(Struct, frozen=True):
+class ConverterEnvironment(Struct, frozen=True):
     """How the converter is started.
 
     Attributes:
@@ -73,7 +73,7 @@ class Converter(Struct, frozen=True):
         return {} if self.folder is None else {"PYTHONPATH": str(self.folder)}
 
 
-def describe_converter(python: Path | None, cache_dir: Path) -> Converter:
+def describe_converter(python: Path | None, cache_dir: Path) -> ConverterEnvironment:
     """Return the converter as it is or will be.
 
     Args:
@@ -84,13 +84,13 @@ def describe_converter(python: Path | None, cache_dir: Path) -> Converter:
         EnvironmentProblem: The interpreter cannot be started, or has no litert-torch.
     """
     if python is not None:
-        return Converter(python, None, _ask_versions(python))
+        return ConverterEnvironment(python, None, _ask_versions(python))
     packages = {**PINNED, **{name: text for name, text in _UNLESS_INSTALLED.items() if find_version(name) is None}}
     digest = sha256_of_texts({**packages, "python": sys.version, "platform": sys.platform})
-    return Converter(Path(sys.executable), cache_dir / "converters" / f"litert-torch-{digest[:16]}", PINNED)
+    return ConverterEnvironment(Path(sys.executable), cache_dir / "converters" / f"litert-torch-{digest[:16]}", PINNED)
 
 
-def prepare_converter(converter: Converter, progress: Task) -> None:
+def prepare_converter(converter: ConverterEnvironment, progress: Task) -> None:
     """Install the packages where they are not: once, by one process; others wait for it.
 
     Raises:

@@ -55,7 +55,7 @@ class RankedTensorType(Structure):
     _fields_: ClassVar = [("element_type", c_int), ("layout", Layout)]
 
 
-class Event(Structure):
+class ProfiledEvent(Structure):
     """`ProfiledEventData`: times in microseconds; the first metadata of an operator is its number."""
 
     _fields_: ClassVar = [
@@ -128,14 +128,14 @@ class Library:
         self.call("LiteRtGetRankedTensorType", tensor, byref(described))
         return described
 
-    def events(self, profiler: c_void_p) -> list[Event]:
+    def events(self, profiler: c_void_p) -> list[ProfiledEvent]:
         """Return what a profiler has recorded. Errors as for `call`."""
         count = c_int()
         self.call("LiteRtGetNumProfilerEvents", profiler, byref(count))
         if not count.value:  # asking for none is an error
             return []
-        events = (Event * count.value)()
-        self.call("LiteRtGetProfilerEvents", profiler, count, ctypes.cast(events, POINTER(Event)))
+        events = (ProfiledEvent * count.value)()
+        self.call("LiteRtGetProfilerEvents", profiler, count, ctypes.cast(events, POINTER(ProfiledEvent)))
         return list(events)
 
 

@@ -17,7 +17,7 @@ from frameworks.tflite.runner import c_api
 from frameworks.tflite.runner.tensors import arrange, described, sort_arguments
 
 if TYPE_CHECKING:
-    from frameworks.tflite.runner.engine import Options
+    from frameworks.tflite.runner.engine import RuntimeOptions
 
 _KERNEL_MODES = {"xnnpack": 0, "reference": 1, "none": 2}
 _FORCE_F16 = 4
@@ -59,7 +59,7 @@ class CompiledModel:
     threads = None  # LiteRT tells none
     runs_on_caller = True
 
-    def __init__(self, request: LoadRequest, options: Options) -> None:
+    def __init__(self, request: LoadRequest, options: RuntimeOptions) -> None:
         self._options = options
         self._library = load_library()
         self._executions: list[dict[str, tuple[str, float]]] = []

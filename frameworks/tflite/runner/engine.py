@@ -16,7 +16,7 @@ COMPILED_VERSIONS = "2.3."
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class RuntimeOptions:
     """Options of a launch.
 
     Attributes:
@@ -57,7 +57,9 @@ class LiteRtEngine:
         options = parse_options(request.options)
         return self._choose(request, options)(request, options)
 
-    def _choose(self, request: LoadRequest, options: Options) -> Callable[[LoadRequest, Options], LoadedModel]:
+    def _choose(
+        self, request: LoadRequest, options: RuntimeOptions
+    ) -> Callable[[LoadRequest, RuntimeOptions], LoadedModel]:
         """Import and return the class that loads the model."""
         wants_compiled = options.api == "compiled_model" or options.precision == "f16"
         has_compiled = metadata.version("ai-edge-litert").startswith(COMPILED_VERSIONS)
@@ -82,7 +84,7 @@ class LiteRtEngine:
         return None
 
 
-def parse_options(given: Mapping[str, str]) -> Options:
+def parse_options(given: Mapping[str, str]) -> RuntimeOptions:
     """Parse the options of a launch.
 
     Raises:
@@ -91,7 +93,7 @@ def parse_options(given: Mapping[str, str]) -> Options:
     for name, value in given.items():
         if value not in CHOICES.get(name, ()):
             raise RunnerFailure(ExitStatus.USAGE, f"argument --option: {name}={value} is unknown")
-    options = Options(**given)
+    options = RuntimeOptions(**given)
     if options.precision == "f16" and options.delegate != "xnnpack":
         raise RunnerFailure(ExitStatus.USAGE, "argument --option: precision=f16 needs delegate=xnnpack")
     if options.precision == "f16" and given.get("api") == "interpreter":

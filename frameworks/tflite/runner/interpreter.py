@@ -13,7 +13,7 @@ from frameworks.python_runner.failure import ExitStatus, RunnerFailure
 from frameworks.tflite.runner.tensors import arrange, described, sort_arguments
 
 if TYPE_CHECKING:
-    from frameworks.tflite.runner.engine import Options
+    from frameworks.tflite.runner.engine import RuntimeOptions
 
 _RESOLVERS = {
     "xnnpack": OpResolverType.BUILTIN,
@@ -39,7 +39,7 @@ class InterpreterModel:
     runs_on_caller = True
     consumes_inputs = False  # the planner of memory keeps inputs until the end
 
-    def __init__(self, request: LoadRequest, options: Options) -> None:
+    def __init__(self, request: LoadRequest, options: RuntimeOptions) -> None:
         self._options = options
         try:
             self._interpreter = Interpreter(

@@ -11,9 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frameworks.openvino.archive import GRAPH, WEIGHTS, Model, NotAnArchive, is_archive, locate, main, pack, read
+from frameworks.openvino.archive import (
+    GRAPH,
+    WEIGHTS,
+    ArchivedModel,
+    NotAnArchive,
+    is_archive,
+    locate,
+    main,
+    pack,
+    read,
+)
 
-MODEL = Model(b"<net/>", bytes(range(256)) * 40)
+MODEL = ArchivedModel(b"<net/>", bytes(range(256)) * 40)
 
 
 @given(graph=st.binary(max_size=9000), weights=st.binary(max_size=9000))
@@ -21,7 +31,7 @@ def test_what_was_packed_is_read_and_weights_are_aligned(
     tmp_path_factory: pytest.TempPathFactory, graph: bytes, weights: bytes
 ) -> None:
     path = tmp_path_factory.mktemp("archive") / "model"
-    path.write_bytes(pack(Model(graph, weights)))
+    path.write_bytes(pack(ArchivedModel(graph, weights)))
 
     located = locate(path)
 
@@ -33,7 +43,7 @@ def test_what_was_packed_is_read_and_weights_are_aligned(
 
 
 def test_equal_models_are_equal_files() -> None:
-    assert pack(MODEL) == pack(Model(*MODEL))
+    assert pack(MODEL) == pack(ArchivedModel(*MODEL))
 
 
 def compressed() -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.python_runner.pacing import Arrival
+from frameworks.python_runner.pacing import ArrivalSchedule
 from harness.core.metric import Observation
 from tests.frameworks.executorch.measuring import test_runner_measurements
 
@@ -23,10 +23,10 @@ def measure(*words: object) -> Mapping[str, Observation]:
 
 @pytest.mark.parametrize(
     ("words", "arrival"),
-    [("periodic:0.02", Arrival(INTERVAL_S)), ("poisson:0.020:7", Arrival(INTERVAL_S, 7))],
+    [("periodic:0.02", ArrivalSchedule(INTERVAL_S)), ("poisson:0.020:7", ArrivalSchedule(INTERVAL_S, 7))],
     ids=["periodic", "poisson"],
 )
-def test_iterations_begin_when_they_are_due(runner: Path, programs: Path, words: str, arrival: Arrival) -> None:
+def test_iterations_begin_when_they_are_due(runner: Path, programs: Path, words: str, arrival: ArrivalSchedule) -> None:
     model = programs / "add.pte"
     observations = measure(runner, "--model", model, "--warmup", 2, "--iter", 8, "--arrival", words)
     starts = observations["NET start_time"].samples
