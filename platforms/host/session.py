@@ -29,7 +29,7 @@ from platforms.host.file_copies import FileCopies
 from platforms.host.placement import Placement, can_pin, check_pinnable, pin_prefix, pin_process
 from platforms.host.programs import check_program
 from platforms.host.speed import SpeedGauge
-from platforms.host.state import StateReader
+from platforms.host.state import HostStateReader
 from platforms.staging import describe_end, missing_program
 
 _TICK_NS = 20_000_000
@@ -133,7 +133,7 @@ class HostSession:
         self._staged_count = 0
         self._placement = placement
         self._pin = pin
-        self._state = StateReader()
+        self._state = HostStateReader()
         self._copies = FileCopies(folder / "files")
         self._began_ns = time.time_ns()
         self._pulled: dict[Path, _FileVersion] = {}

@@ -16,7 +16,7 @@ _CPU = Path("/sys/devices/system/cpu")
 _THERMAL = Path("/sys/class/thermal")
 
 
-class StateReader:
+class HostStateReader:
     """Reader of the state; `busy` covers the time since the last reading."""
 
     def __init__(self) -> None:

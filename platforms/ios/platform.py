@@ -25,7 +25,7 @@ from platforms.ios.link.client import PhoneClient
 from platforms.ios.link.errors import PhoneLocked, PhoneNotPaired
 from platforms.ios.options import IosOptions
 from platforms.ios.session import IosSession, IPhone
-from platforms.ios.state.phone_state import StateReader
+from platforms.ios.state.phone_state import PhoneStateReader
 from platforms.ios.state.readiness import IPhoneLimits, check_without_waiting
 from platforms.phone_options import PhoneOptions
 
@@ -116,7 +116,9 @@ class Ios:
         """Check the battery of a phone, or that an app is installed."""
         client = self._require_client()
         if package is None:
-            check_without_waiting(device.kind or device.name, StateReader(client, device.identity).read(), self._limits)
+            check_without_waiting(
+                device.kind or device.name, PhoneStateReader(client, device.identity).read(), self._limits
+            )
         elif all(app.bundle != package for app in client.list_apps(device.identity)):
             raise BenchmarkUnsupported(
                 f"the app {package} is not installed on {device.name}", hint="install it, or give its .ipa (--program)"

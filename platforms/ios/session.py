@@ -25,9 +25,9 @@ from platforms.ios.apps.launching import AppEnd, AppStart, AppStarter
 from platforms.ios.apps.other_apps import OtherApp, run_other_app
 from platforms.ios.apps.packages import PackageInfo
 from platforms.ios.apps.xctest import XCTestPhone, run_tests_of
-from platforms.ios.files.container import Container, StagedFile
+from platforms.ios.files.container import Container, ContainerFile
 from platforms.ios.link.client import PhoneClient
-from platforms.ios.state.phone_state import StateReader
+from platforms.ios.state.phone_state import PhoneStateReader
 from platforms.ios.state.readiness import IPhoneLimits, note_overridden, sees_obstacle, wait_for_phone
 
 _PROBE: Final = ("--version",)
@@ -91,8 +91,8 @@ class IosSession:
         folder = f"{self._session}/{len(self._staged)}"
         paths: dict[str, str] = {}
         apps: list[str] = []
-        staged = [StagedFile(_FOLDER_NOTE, f"{folder}/{_FOLDER_NOTE.name}")]  # with which the app makes the folder
-        staged.extend(StagedFile(path, f"{folder}/{name}") for name, path in files.items())
+        staged = [ContainerFile(_FOLDER_NOTE, f"{folder}/{_FOLDER_NOTE.name}")]  # with which the app makes the folder
+        staged.extend(ContainerFile(path, f"{folder}/{name}") for name, path in files.items())
         for name, path in programs.items():
             if path.suffix == ".ipa":
                 app = self._builds.add(path)
@@ -104,7 +104,7 @@ class IosSession:
                     self._open_container(app.bundle)
             else:
                 paths[name] = f"{folder}/programs/{name}/{path.name}"
-                staged.append(StagedFile(path, paths[name]))
+                staged.append(ContainerFile(path, paths[name]))
         self._staged[folder] = tuple(staged)
         if self._phone.runner is not None:
             self._open_container(self._phone.runner)
@@ -219,12 +219,12 @@ class IosSession:
 
     def _begin(self) -> None:
         self._session = f"{self._phone.folder}/sessions/{secrets.token_hex(6)}"
-        self._staged: dict[str, tuple[StagedFile, ...]] = {}
+        self._staged: dict[str, tuple[ContainerFile, ...]] = {}
         self._containers: dict[str, Container] = {}
         self._last = None
         self._launches = 0
         self._logs_next = False
-        self._states = StateReader(self._client, self._udid)
+        self._states = PhoneStateReader(self._client, self._udid)
         self._crashes = CrashWatch(self._client, self._udid)
         self._starter = AppStarter(self._client, self._udid, self._crashes)
         self._builds = InstalledBuilds(self._client, self._udid)

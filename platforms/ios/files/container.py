@@ -21,7 +21,7 @@ from platforms.ios.apps.protocol import FileLink
 from platforms.ios.link.client import PhoneClient
 
 
-class StagedFile(Struct, frozen=True):
+class ContainerFile(Struct, frozen=True):
     """A file of a benchmark.
 
     Attributes:
@@ -51,7 +51,7 @@ class Container:
     folder: str
     session: str
     _present: set[str] | None = None
-    _staged: dict[str, StagedFile] = field(default_factory=dict)
+    _staged: dict[str, ContainerFile] = field(default_factory=dict)
     _links: dict[str, FileLink] = field(default_factory=dict)
     _pushed: tuple[FileLink, ...] = ()
 
@@ -60,7 +60,7 @@ class Container:
         """Path of the list of links in the container; None while there are none."""
         return f"{self.session}/links.json" if self._links else None
 
-    def add(self, files: Collection[StagedFile]) -> None:
+    def add(self, files: Collection[ContainerFile]) -> None:
         """Push the contents that the container does not have, and the list of links; files that are there stay.
 
         Raises:

@@ -15,7 +15,7 @@ _FRESH_S: Final = 20.0
 """A battery is not asked again for so long: it costs a second, wakes the phone, and its values change slowly."""
 
 
-class StateReader:
+class PhoneStateReader:
     """Reads the state of one phone, asking it as seldom as is enough.
 
     Args:

@@ -19,7 +19,7 @@ from platforms.host import create, identity, placement
 from platforms.host import session as host_session
 from platforms.host.placement import Cpu, Placement
 from platforms.host.platform import Host
-from platforms.host.state import StateReader
+from platforms.host.state import HostStateReader
 from tests.processes import is_running, wait_until, written
 
 HOLDER = """
@@ -234,7 +234,7 @@ def test_the_diagnosis_reports_what_steadies_measurements(host: Host) -> None:
 
 @pytest.mark.slow
 def test_busy_covers_the_time_since_the_last_reading() -> None:
-    reader = StateReader()
+    reader = HostStateReader()
     end = time.monotonic() + 0.4
     while time.monotonic() < end:
         pass
@@ -244,7 +244,7 @@ def test_busy_covers_the_time_since_the_last_reading() -> None:
 
 
 def test_busy_comes_with_the_number_of_cpus() -> None:
-    assert StateReader().read().cpus == os.cpu_count()
+    assert HostStateReader().read().cpus == os.cpu_count()
 
 
 def test_a_program_is_pinned_by_its_number_where_there_is_no_taskset(

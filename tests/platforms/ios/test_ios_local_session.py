@@ -13,7 +13,7 @@ from harness.config.settings import Settings
 from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, DeviceLost, EnvironmentProblem
 from harness.testing.phones.ios.apps.packages import RUNNER_BUNDLE, SHELL_BUNDLE, runner_app
-from harness.testing.phones.ios.model import PhoneModel
+from harness.testing.phones.ios.model import IPhoneModel
 from harness.testing.phones.ios.phone import StandInIPhone
 from harness.testing.phones.ios.usbmux.pairing import Pairings, make_key
 from harness.testing.progress import RecordedProgress
@@ -30,7 +30,7 @@ LIMIT_S = 60.0
 def phone(tmp_path: Path, shell: Path) -> Iterator[StandInIPhone]:
     folder = tmp_path / "phone"
     folder.mkdir()
-    phone = StandInIPhone(PhoneModel("00008110-000A", "Phone"), folder, Pairings(make_key(), folder))
+    phone = StandInIPhone(IPhoneModel("00008110-000A", "Phone"), folder, Pairings(make_key(), folder))
     phone.install(shell)
     yield phone
     phone.process_table.kill_all()

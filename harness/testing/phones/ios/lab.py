@@ -12,7 +12,7 @@ from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from harness.testing.phones.ios.model import PhoneModel
+from harness.testing.phones.ios.model import IPhoneModel
 from harness.testing.phones.ios.phone import StandInIPhone
 from harness.testing.phones.ios.remote.services import list_services
 from harness.testing.phones.ios.remote.tunnel_api import TunnelApi, start_tunnels
@@ -82,5 +82,5 @@ def start_iphones(count: int = 1, *, version: str = "16.7.10") -> Iterator[IPhon
 def _make_phone(folder: Path, number: int, version: str, key: rsa.RSAPrivateKey) -> StandInIPhone:
     folder.mkdir()
     udid, build = f"00008110-{secrets.token_hex(8).upper()}", _BUILDS.get(version.partition(".")[0], "20H350")
-    model = PhoneModel(udid, f"Stand-in iPhone {number}", version=version, build=build)
+    model = IPhoneModel(udid, f"Stand-in iPhone {number}", version=version, build=build)
     return StandInIPhone(model, folder, Pairings(key, folder))

@@ -10,7 +10,7 @@ _FIRST_WITH_TUNNEL: Final = (17,)
 
 
 @dataclass(slots=True)
-class PhoneModel:
+class IPhoneModel:
     """What a stand-in iPhone says of itself.
 
     Attributes:

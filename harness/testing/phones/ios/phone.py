@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.testing.phones.ios.developer.processes import ProcessTable, StandInProcess
-from harness.testing.phones.ios.model import PhoneConditions, PhoneModel, StandInApp
+from harness.testing.phones.ios.model import IPhoneModel, PhoneConditions, StandInApp
 from harness.testing.phones.ios.usbmux.connection import UNREADABLE_PLIST, Cable
 from harness.testing.phones.ios.usbmux.pairing import Pairings
 from harness.testing.phones.ios.usbmux.ports import ServicePorts
@@ -50,7 +50,7 @@ class StandInIPhone:
         process_table: Processes of its apps.
     """
 
-    model: PhoneModel
+    model: IPhoneModel
     folder: Path
     pairings: Pairings
     conditions: PhoneConditions = field(default_factory=PhoneConditions)

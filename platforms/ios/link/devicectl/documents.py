@@ -200,7 +200,7 @@ class ProcessesResult(DevicectlDocument):
     running_processes: tuple[ProcessRecord, ...]
 
 
-class LaunchOptions(DevicectlDocument):
+class AppLaunchOptions(DevicectlDocument):
     """What an app was started with."""
 
     arguments: tuple[str, ...] | None = None
@@ -210,7 +210,7 @@ class LaunchResult(DevicectlDocument):
     """Result of `device process launch`."""
 
     process: ProcessRecord
-    launch_options: LaunchOptions = LaunchOptions()
+    launch_options: AppLaunchOptions = AppLaunchOptions()
 
 
 class LockResult(DevicectlDocument):

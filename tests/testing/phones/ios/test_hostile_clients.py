@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.testing.phones.ios.model import PhoneModel
+from harness.testing.phones.ios.model import IPhoneModel
 from harness.testing.phones.ios.phone import StandInIPhone
 from harness.testing.phones.ios.services import afc, developer_images, diagnostics, installation, zip_conduit
 from harness.testing.phones.ios.usbmux.connection import ConnectionEnded, ServiceConnection, parse_plist
@@ -50,7 +50,7 @@ ALL_HEALTHY = settings(max_examples=60, deadline=None, suppress_health_check=[He
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> StandInIPhone:
     folder = tmp_path_factory.mktemp("phone")
-    return StandInIPhone(PhoneModel("00008110-0000000000000000", "Phone"), folder, Pairings(make_key(), folder))
+    return StandInIPhone(IPhoneModel("00008110-0000000000000000", "Phone"), folder, Pairings(make_key(), folder))
 
 
 def serve_bytes(serve: Serve, phone: StandInIPhone, content: bytes) -> None:

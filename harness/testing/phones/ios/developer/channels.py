@@ -18,9 +18,9 @@ from harness.testing.phones.ios.developer.archives import (
 from harness.testing.phones.ios.developer.messages import (
     Argument,
     DtxMessage,
+    DtxMessageReader,
     MalformedMessage,
     MessageKind,
-    MessageReader,
     encode_message,
 )
 from harness.testing.phones.ios.usbmux.connection import ConnectionEnded, ServiceConnection
@@ -50,7 +50,7 @@ class RefusedCall(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class MethodCall:
     """A call of the client.
 
     Attributes:
@@ -99,11 +99,11 @@ class Call:
         return RefusedCall(_DTX_DOMAIN, 1, f"argument {index} of {self.selector} is not {wanted}")
 
 
-Answer: TypeAlias = Callable[[Call], ArchiveValue]
+Answer: TypeAlias = Callable[[MethodCall], ArchiveValue]
 """Answers calls of a channel; None is an answer without a value. It may raise `RefusedCall`."""
 
 
-def refuse_selector(call: Call) -> RefusedCall:
+def refuse_selector(call: MethodCall) -> RefusedCall:
     """Return the refusal of a method that the service does not have."""
     return RefusedCall(_DTX_DOMAIN, 1, f"Unable to invoke -[{call.selector}]: the target does not respond to it")
 
@@ -130,7 +130,7 @@ class DtxConnection:
         Raises:
             ConnectionEnded: It ended, or the client sent what is no message.
         """
-        reader = MessageReader(self._connection.recv_exactly)
+        reader = DtxMessageReader(self._connection.recv_exactly)
         self.call(0, _PUBLISH, _CAPABILITIES)
         try:
             while True:
@@ -215,7 +215,7 @@ class DtxConnection:
             answer = DtxMessage(reply, message.channel, message.identifier, number, payload=payload)
             self._connection.send(encode_message(answer))
 
-    def _open(self, call: Call) -> ArchiveValue:
+    def _open(self, call: MethodCall) -> ArchiveValue:
         """Open a channel; other calls of the connection itself are taken note of."""
         if call.selector != _REQUEST_CHANNEL:
             return None
@@ -226,7 +226,7 @@ class DtxConnection:
         self._channels[code] = factory()
         return None
 
-    def _dispatch(self, channel: int, call: Call) -> ArchiveValue:
+    def _dispatch(self, channel: int, call: MethodCall) -> ArchiveValue:
         # a channel that this side opened has a negative number on its way here
         answer = self._channels.get(abs(channel))
         if answer is None:
@@ -240,11 +240,11 @@ class _Reply:
         self.message: DtxMessage | None = None
 
 
-def _read_call(message: DtxMessage) -> Call:
+def _read_call(message: DtxMessage) -> MethodCall:
     selector = unarchive(message.payload) if message.payload else None
     if not isinstance(selector, str):
         raise MalformedMessage("a call without a selector")
-    return Call(selector, tuple(_read_arguments(message.arguments)))
+    return MethodCall(selector, tuple(_read_arguments(message.arguments)))
 
 
 def _read_arguments(arguments: Sequence[Argument]) -> Iterator[ArchiveValue]:

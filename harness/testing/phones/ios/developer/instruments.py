@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from harness.testing.phones.ios.developer.archives import ArchivedObject, ArchiveValue
-from harness.testing.phones.ios.developer.channels import Call, DtxConnection, RefusedCall, refuse_selector
+from harness.testing.phones.ios.developer.channels import DtxConnection, MethodCall, RefusedCall, refuse_selector
 from harness.testing.phones.ios.developer.processes import LaunchRefused
 from harness.testing.phones.ios.usbmux.connection import ServiceConnection
 
@@ -34,7 +34,7 @@ def serve_instruments(connection: ServiceConnection, phone: StandInIPhone) -> No
     DtxConnection(connection, {PROCESS_CONTROL: lambda: control, DEVICE_INFO: lambda: describe}).serve()
 
 
-def _control_processes(phone: StandInIPhone, call: Call) -> ArchiveValue:
+def _control_processes(phone: StandInIPhone, call: MethodCall) -> ArchiveValue:
     match call.selector:
         case selector if selector == _LAUNCH:
             return _launch(phone, call)
@@ -47,7 +47,7 @@ def _control_processes(phone: StandInIPhone, call: Call) -> ArchiveValue:
             raise refuse_selector(call)
 
 
-def _launch(phone: StandInIPhone, call: Call) -> int:
+def _launch(phone: StandInIPhone, call: MethodCall) -> int:
     """Start an app, or return the process of one that runs and is not to be started again."""
     bundle, arguments, options = call.text(1), call.texts(3), call.mapping(4)
     env = {name: str(value) for name, value in call.mapping(2).items()}
@@ -71,7 +71,7 @@ def _refuse_launch(bundle: str, code: int, reason: str) -> RefusedCall:
     return RefusedCall(_LAUNCH_DOMAIN, code, f"Failed to launch process with bundle identifier '{bundle}'. {reason}")
 
 
-def _describe_device(phone: StandInIPhone, call: Call) -> ArchiveValue:
+def _describe_device(phone: StandInIPhone, call: MethodCall) -> ArchiveValue:
     match call.selector:
         case "runningProcesses":
             apps = [_describe_process(process.pid, process.name, is_app=True) for process in phone.processes()]

@@ -95,7 +95,7 @@ def encode_message(message: DtxMessage, *, fragment_bytes: int = LARGEST_BYTES) 
     return b"".join(parts)
 
 
-class MessageReader:
+class DtxMessageReader:
     """Reads messages of a connection, and puts fragments together.
 
     Args:

@@ -21,7 +21,7 @@ from uuid import UUID
 
 from harness.testing.phones.ios.developer.archives import ArchivedObject, ArchiveValue, MalformedArchive
 from harness.testing.phones.ios.developer.callbacks import ConsoleReader
-from harness.testing.phones.ios.developer.channels import Call, DtxConnection, RefusedCall, refuse_selector
+from harness.testing.phones.ios.developer.channels import DtxConnection, MethodCall, RefusedCall, refuse_selector
 from harness.testing.phones.ios.developer.processes import StandInProcess
 from harness.testing.phones.ios.usbmux.connection import ConnectionEnded, ServiceConnection
 
@@ -73,7 +73,7 @@ class _Session:
         self.ended = threading.Event()
         self.connection: DtxConnection | None = None
 
-    def answer(self, call: Call) -> ArchiveValue:
+    def answer(self, call: MethodCall) -> ArchiveValue:
         match call.selector:
             case "_IDE_initiateControlSessionWithCapabilities:":
                 return _list_capabilities()
@@ -147,7 +147,7 @@ def _list_capabilities() -> ArchivedObject:
     return ArchivedObject("XCTCapabilities", {"capabilities-dictionary": dict(_CAPABILITIES)})
 
 
-def _read_identifier(call: Call) -> UUID:
+def _read_identifier(call: MethodCall) -> UUID:
     value = call.arguments[0] if call.arguments else None
     content = value.members.get("NS.uuidbytes") if isinstance(value, ArchivedObject) else None
     if not isinstance(content, bytes) or len(content) != len(UUID(int=0).bytes):

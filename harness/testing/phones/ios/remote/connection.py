@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from harness.testing.phones.ios.remote import http2, xpc
 from harness.testing.phones.ios.remote.http2 import FrameType, Http2Frame, MalformedFrame
-from harness.testing.phones.ios.remote.xpc import MalformedXpc, MessageReader, XpcDictionary, XpcMessage
+from harness.testing.phones.ios.remote.xpc import MalformedXpc, XpcDictionary, XpcMessage, XpcMessageReader
 
 REQUESTS: Final = 1
 """Stream that the client opens first, for its requests."""
@@ -41,7 +41,7 @@ class RemoteXpcConnection:
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
-        self._readers = {number: MessageReader() for number in _STREAMS}
+        self._readers = {number: XpcMessageReader() for number in _STREAMS}
         self._answered: set[int] = set()
         self._frame_bytes = http2.DEFAULT_FRAME_BYTES
         self._initial_window = http2.DEFAULT_WINDOW_BYTES

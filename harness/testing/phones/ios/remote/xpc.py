@@ -104,7 +104,7 @@ class XpcMessage:
         return _HEADER.pack(_MESSAGE_MAGIC, self.flags, len(body), self.number) + body
 
 
-class MessageReader:
+class XpcMessageReader:
     """Messages out of bytes that arrive in pieces."""
 
     def __init__(self) -> None:

@@ -12,9 +12,9 @@ from harness.testing.phones.ios.developer.messages import (
     LARGEST_BYTES,
     MAGIC,
     DtxMessage,
+    DtxMessageReader,
     MalformedMessage,
     MessageKind,
-    MessageReader,
     encode_message,
 )
 
@@ -35,7 +35,7 @@ _MESSAGES = st.builds(
 )
 
 
-def _reader(content: bytes) -> MessageReader:
+def _reader(content: bytes) -> DtxMessageReader:
     stream = io.BytesIO(content)
 
     def read_exactly(count: int) -> bytes:
@@ -44,7 +44,7 @@ def _reader(content: bytes) -> MessageReader:
             raise EOFError
         return chunk
 
-    return MessageReader(read_exactly)
+    return DtxMessageReader(read_exactly)
 
 
 @given(st.lists(st.tuples(_MESSAGES, st.integers(1, 300)), max_size=4))

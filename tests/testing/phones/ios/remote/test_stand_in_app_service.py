@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from harness.testing.phones.ios.apps.packages import make_package
-from harness.testing.phones.ios.model import PhoneModel
+from harness.testing.phones.ios.model import IPhoneModel
 from harness.testing.phones.ios.phone import StandInIPhone
 from harness.testing.phones.ios.remote.services import list_services
 from harness.testing.phones.ios.remote.xpc import Unsigned, XpcDictionary, XpcObject
@@ -32,7 +32,7 @@ def pairings(tmp_path_factory: pytest.TempPathFactory) -> Pairings:
 
 @pytest.fixture
 def phone(tmp_path: Path, pairings: Pairings) -> Iterator[StandInIPhone]:
-    phone = StandInIPhone(PhoneModel("U", "phone", version="18.5"), tmp_path / "phone", pairings)
+    phone = StandInIPhone(IPhoneModel("U", "phone", version="18.5"), tmp_path / "phone", pairings)
     program = tmp_path / "program"
     program.write_text('#!/bin/sh\\necho "$@" "$GREETING"\\nexec sleep 1000\\n'.replace("\\n", "\n"))
     phone.install(make_package(tmp_path / "package", program, bundle=BUNDLE, name="App"))

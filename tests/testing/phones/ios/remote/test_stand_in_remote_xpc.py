@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.testing.phones.ios.model import PhoneModel
+from harness.testing.phones.ios.model import IPhoneModel
 from harness.testing.phones.ios.phone import StandInIPhone
 from harness.testing.phones.ios.remote import http2, xpc
 from harness.testing.phones.ios.remote.connection import REPLIES, REQUESTS, RemoteXpcConnection
@@ -37,7 +37,7 @@ def echo(connection: RemoteXpcConnection, _: StandInIPhone) -> None:
 def client(tmp_path: Path) -> Iterator[XpcClient]:
     """Return a client of a service that echoes, before it opened its streams."""
     near, far = socket.socketpair()
-    phone = StandInIPhone(PhoneModel("U", "phone"), tmp_path, Pairings(make_key(), tmp_path))
+    phone = StandInIPhone(IPhoneModel("U", "phone"), tmp_path, Pairings(make_key(), tmp_path))
     connection = ServiceConnection(far, phone.cable)
 
     def serve() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.testing.phones.ios.model import PhoneModel
+from harness.testing.phones.ios.model import IPhoneModel
 from harness.testing.phones.ios.phone import StandInIPhone
 from harness.testing.phones.ios.remote.connection import REQUESTS
 from harness.testing.phones.ios.remote.discovery import RemoteServiceEntry
@@ -39,7 +39,7 @@ def phones(tmp_path: Path) -> list[StandInIPhone]:
     versions = {"OLD": "16.7.10", "FIRST": "17.0", "INTERFACE": "17.4", "USER": "17.4.1", "NEW": "18.5"}
     key = make_key()
     return [
-        StandInIPhone(PhoneModel(udid, udid.lower(), version=version), tmp_path, Pairings(key, tmp_path))
+        StandInIPhone(IPhoneModel(udid, udid.lower(), version=version), tmp_path, Pairings(key, tmp_path))
         for udid, version in versions.items()
     ]
 

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.testing.phones.ios.remote import xpc
-from harness.testing.phones.ios.remote.xpc import MalformedXpc, MessageReader, Unsigned, XpcDate, XpcMessage, XpcObject
+from harness.testing.phones.ios.remote.xpc import (
+    MalformedXpc,
+    Unsigned,
+    XpcDate,
+    XpcMessage,
+    XpcMessageReader,
+    XpcObject,
+)
 
 _TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
 _SIGNED = st.integers(-(2**63), 2**63 - 1)
@@ -53,7 +60,7 @@ def test_objects_round_trip_with_their_types(content: XpcObject) -> None:
 @given(st.lists(_MESSAGES, max_size=4), st.integers(1, 40))
 def test_messages_round_trip_in_pieces_of_any_size(sent: list[XpcMessage], piece: int) -> None:
     wire = b"".join(message.encode() for message in sent)
-    reader, received = MessageReader(), []
+    reader, received = XpcMessageReader(), []
     for start in range(0, len(wire), piece):
         reader.feed(wire[start : start + piece])
         while message := reader.take():
@@ -139,7 +146,7 @@ def test_what_xpc_cannot_hold_is_refused(content: XpcObject) -> None:
     ],
 )
 def test_malformed_messages_are_refused_in_words(wire: bytes, words: str) -> None:
-    reader = MessageReader()
+    reader = XpcMessageReader()
     reader.feed(wire)
     with pytest.raises(MalformedXpc, match=words):
         reader.take()

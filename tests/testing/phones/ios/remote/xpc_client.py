@@ -8,7 +8,7 @@ from collections.abc import Callable
 from harness.testing.phones.ios.remote import http2, xpc
 from harness.testing.phones.ios.remote.connection import REPLIES, REQUESTS
 from harness.testing.phones.ios.remote.http2 import FrameType, Http2Frame
-from harness.testing.phones.ios.remote.xpc import MessageReader, XpcDictionary, XpcMessage
+from harness.testing.phones.ios.remote.xpc import XpcDictionary, XpcMessage, XpcMessageReader
 
 
 class XpcClient:
@@ -18,7 +18,7 @@ class XpcClient:
         connection.settimeout(60)
         self.connection = connection
         self.frames: list[Http2Frame] = []
-        self.readers = {number: MessageReader() for number in (REQUESTS, REPLIES)}
+        self.readers = {number: XpcMessageReader() for number in (REQUESTS, REPLIES)}
 
     def recv_exactly(self, size: int) -> bytes:
         data = bytearray()
