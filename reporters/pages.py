@@ -16,7 +16,7 @@ from harness.core.result import Report, Result, make_writable, without_samples
 from harness.presentation.distributions import LaunchDistribution, describe_launches
 from harness.shell import is_stopping
 from harness.store.tree import LOGS, result_folder
-from reporters.output_file import OutputFile
+from reporters.report_file import ReportFile
 
 _OFTEN: Final = 20
 """A page lacks at most one of so many results until the end of the run."""
@@ -76,7 +76,7 @@ class PageReporter:
     def __init__(self, name: str, file: Path, tree: Path, render: Callable[[ReportedRun], str]) -> None:
         self.name = name
         self._file = file
-        self._output = OutputFile(name, file)
+        self._output = ReportFile(name, file)
         self._tree = tree
         self._render = render
         self._working_folder = Path.cwd()

@@ -18,7 +18,7 @@ from harness.dashboard.wording import format_day, format_range, has_figure, name
 from harness.presentation.alarm_headlines import clip, format_effect
 from harness.presentation.numbers import format_change, format_quantity
 from harness.store.history import CellHistory, ChangeRow, HistoryPoint
-from reporters.document.picture import CHARACTER, Dot, Label, Mark, Path, Picture, Rectangle, draw_grid
+from reporters.document.picture import CHARACTER, Circle, Label, Mark, Path, Picture, Rectangle, draw_grid
 
 WIDTH: Final = 760
 HEIGHT: Final = 330
@@ -152,7 +152,7 @@ class _Drawing(Struct, frozen=True):
                 corners = f"M{x:.1f} {y - reach:.1f}l{reach:g} {reach:g}l-{reach:g} {reach:g}l-{reach:g} -{reach:g}z"
                 yield Path(kind, corners, title, href, is_stop)
             else:
-                yield Dot(kind, x, y, size, title, href, is_stop)
+                yield Circle(kind, x, y, size, title, href, is_stop)
 
     def dates(self) -> Iterator[Mark]:
         """Write dates below, at equal distances."""

@@ -36,7 +36,7 @@ from reporters.alarms.page import REASON, TO_RESULTS, format_time
 from reporters.alarms.plot import caption, draw_series
 from reporters.document.picture import Picture
 from reporters.document.rendering import render_page
-from reporters.document.tables import Cell, Heading, PageTable, Row
+from reporters.document.tables import Heading, PageTable, TableCell, TableRow
 
 _PICTURES: Final = 40
 """Most pictures of a page; the others are on the pages of their alarms."""
@@ -149,19 +149,19 @@ def _table(reports: Sequence[AlarmReport]) -> PageTable:
         Heading("state"),
     )
     count = len(headings) if any(map(describe_state, reports)) else len(headings) - 1
-    rows = [Row(_cells(report)[:count], _tone(report)) for report in reports]
+    rows = [TableRow(_cells(report)[:count], _tone(report)) for report in reports]
     return PageTable("benchmarks", headings[:count], rows)
 
 
-def _cells(report: AlarmReport) -> Sequence[Cell]:
+def _cells(report: AlarmReport) -> Sequence[TableCell]:
     size, effect = report.alarm.size, report.alarm.size.effect
     interval = format_interval(effect.low_relative_change, effect.high_relative_change)
     return (
-        Cell(describe_series(report), is_name=True, href=f"#{_anchor(report)}"),
-        Cell(format_change(effect.relative_change), right=True, kind="value", number=effect.log_ratio),
-        Cell(interval, right=True, number=sort_number(interval)),
-        Cell(describe_origin(size)),
-        Cell(describe_state(report)),
+        TableCell(describe_series(report), is_name=True, href=f"#{_anchor(report)}"),
+        TableCell(format_change(effect.relative_change), right=True, kind="value", number=effect.log_ratio),
+        TableCell(interval, right=True, number=sort_number(interval)),
+        TableCell(describe_origin(size)),
+        TableCell(describe_state(report)),
     )
 
 

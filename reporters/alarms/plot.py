@@ -18,10 +18,9 @@ from harness.core.commit import short_id
 from harness.core.comparison import Verdict
 from harness.presentation.alarm_headlines import clip, describe_change, describe_size, format_effect
 from harness.presentation.outputs import OUTPUTS_DIFFER
-from reporters.alarms.window import Dot, Window, window
+from reporters.alarms.window import Dot, SeriesWindow, window
 from reporters.document.axis import Axis, fit_axis
-from reporters.document.picture import CHARACTER, Label, Mark, Path, Picture, Rectangle, draw_grid
-from reporters.document.picture import Dot as Circle
+from reporters.document.picture import CHARACTER, Circle, Label, Mark, Path, Picture, Rectangle, draw_grid
 from reporters.document.rendering import render_picture
 
 WIDTH: Final = 640
@@ -43,7 +42,7 @@ _CROWDED: Final = 80
 """From so many dots on they are drawn smaller."""
 
 
-class Frame(Struct, frozen=True):
+class Axes(Struct, frozen=True):
     """Axes of a picture.
 
     Attributes:
@@ -67,7 +66,7 @@ class Frame(Struct, frozen=True):
         return self.along.contains(100 * share)
 
 
-def fit_frame(shown: Window) -> Frame:
+def fit_axes(shown: SeriesWindow) -> Axes:
     """Fit zero, all but the most extreme points, and their intervals as far as these are not much wider."""
     ordered = sorted(dot.change for dot in shown.dots) or [0.0]
     rank = len(ordered) // 20
@@ -82,7 +81,7 @@ def fit_frame(shown: Window) -> Frame:
     if shown.last <= shown.first:
         left = right = (left + right) / 2
     across = Axis(shown.first, max(shown.last, shown.first + 1), left, right)
-    return Frame(across, fit_axis([100 * (low - pad), 100 * (high + pad)], HEIGHT - BOTTOM, TOP))
+    return Axes(across, fit_axis([100 * (low - pad), 100 * (high + pad)], HEIGHT - BOTTOM, TOP))
 
 
 def draw_series(report: AlarmReport, name: str = "series") -> Picture:
@@ -93,16 +92,16 @@ def draw_series(report: AlarmReport, name: str = "series") -> Picture:
         name: Name of the picture, unique on its page.
     """
     shown = window(report)
-    frame = fit_frame(shown)
+    axes = fit_axes(shown)
     change = report.alarm.change
     marks = [
-        *draw_grid(frame.along, LEFT, WIDTH - RIGHT, about=_TICKS, signed=True, unit="%"),
-        *_band(shown, frame),
-        *_controls(shown, frame),
-        *_intervals(shown, frame),
-        *_levels(shown, frame),
-        *_culprits(shown, frame),
-        *(_draw_dot(dot, frame, 3.4 if len(shown.dots) < _CROWDED else 2.4) for dot in shown.dots),
+        *draw_grid(axes.along, LEFT, WIDTH - RIGHT, about=_TICKS, signed=True, unit="%"),
+        *_band(shown, axes),
+        *_controls(shown, axes),
+        *_intervals(shown, axes),
+        *_levels(shown, axes),
+        *_culprits(shown, axes),
+        *(_draw_dot(dot, axes, 3.4 if len(shown.dots) < _CROWDED else 2.4) for dot in shown.dots),
         *_legend(shown),
         *_ends(shown),
     ]
@@ -141,18 +140,18 @@ def _upright(kind: str, x: float) -> Mark:
     return Path(kind, f"M{x:.1f} {TOP}V{HEIGHT - BOTTOM}")
 
 
-def _band(shown: Window, frame: Frame) -> Iterator[Mark]:
+def _band(shown: SeriesWindow, axes: Axes) -> Iterator[Mark]:
     if shown.after is not None:
-        left = frame.x(shown.before) if shown.before is not None else float(LEFT)
-        width = max(frame.x(shown.after) - left, 2.0)
+        left = axes.x(shown.before) if shown.before is not None else float(LEFT)
+        width = max(axes.x(shown.after) - left, 2.0)
         yield Rectangle("band", left, TOP, width, HEIGHT - TOP - BOTTOM)
 
 
-def _controls(shown: Window, frame: Frame) -> Iterator[Mark]:
+def _controls(shown: SeriesWindow, axes: Axes) -> Iterator[Mark]:
     """Draw the name of each control below its first dot, where there is room, and a line between two."""
     free = 0.0
     for number, (control, run) in enumerate(groupby(shown.dots, key=lambda dot: dot.point.control)):
-        x = frame.x(next(run).point.order)
+        x = axes.x(next(run).point.order)
         if number:
             yield _upright("switch", x - 3)
         name = f"control {clip(short_id(control), _NAME)}"
@@ -162,27 +161,27 @@ def _controls(shown: Window, frame: Frame) -> Iterator[Mark]:
             free = end + 12
 
 
-def _intervals(shown: Window, frame: Frame) -> Iterator[Mark]:
+def _intervals(shown: SeriesWindow, axes: Axes) -> Iterator[Mark]:
     """Draw all of them in one path; an end that nothing excludes is that of the picture."""
-    bottom, top = frame.along.start, frame.along.end
+    bottom, top = axes.along.start, axes.along.end
     lines = (
-        f"M{frame.x(dot.point.order):.1f} {bottom if dot.low is None else frame.y(dot.low):.1f}"
-        f"V{top if dot.high is None else frame.y(dot.high):.1f}"
+        f"M{axes.x(dot.point.order):.1f} {bottom if dot.low is None else axes.y(dot.low):.1f}"
+        f"V{top if dot.high is None else axes.y(dot.high):.1f}"
         for dot in shown.dots
     )
     yield Path("spans", "".join(lines))
 
 
-def _levels(shown: Window, frame: Frame) -> Iterator[Mark]:
+def _levels(shown: SeriesWindow, axes: Axes) -> Iterator[Mark]:
     for level in shown.levels:
-        yield Path("level", f"M{frame.x(level.first):.1f} {frame.y(level.change):.1f}H{frame.x(level.last):.1f}")
+        yield Path("level", f"M{axes.x(level.first):.1f} {axes.y(level.change):.1f}H{axes.x(level.last):.1f}")
 
 
-def _culprits(shown: Window, frame: Frame) -> Iterator[Mark]:
+def _culprits(shown: SeriesWindow, axes: Axes) -> Iterator[Mark]:
     """Draw a line for each, and its name above it where there is room."""
     free = 0.0
     for commit, order in shown.culprits:
-        x = frame.x(order)
+        x = axes.x(order)
         yield _upright("mark", x)
         name = clip(short_id(commit), _NAME)
         half = CHARACTER * len(name) / 2
@@ -192,15 +191,15 @@ def _culprits(shown: Window, frame: Frame) -> Iterator[Mark]:
             free = middle + half + 8
 
 
-def _draw_dot(dot: Dot, frame: Frame, size: float) -> Mark:
+def _draw_dot(dot: Dot, axes: Axes, size: float) -> Mark:
     """Small on the edge where it lies beyond it. What was measured is shown where the pointer rests on it."""
     text = f"{clip(short_id(dot.point.commit), _NAME)} {format_effect(dot.point.effect)}"
     text += f", {OUTPUTS_DIFFER}" if dot.point.has_different_outputs else ""
-    radius = size if frame.contains(dot.change) else 1.6
-    return Circle(_slug(dot.point.verdict), frame.x(dot.point.order), frame.y(dot.change), radius, text)
+    radius = size if axes.contains(dot.change) else 1.6
+    return Circle(_slug(dot.point.verdict), axes.x(dot.point.order), axes.y(dot.change), radius, text)
 
 
-def _legend(shown: Window) -> Iterator[Mark]:
+def _legend(shown: SeriesWindow) -> Iterator[Mark]:
     """Yield the verdicts that there are."""
     x = float(LEFT)
     verdicts = {dot.point.verdict for dot in shown.dots}
@@ -210,7 +209,7 @@ def _legend(shown: Window) -> Iterator[Mark]:
         x += _LEGEND + CHARACTER * len(verdict.value)
 
 
-def _ends(shown: Window) -> Iterator[Mark]:
+def _ends(shown: SeriesWindow) -> Iterator[Mark]:
     """Draw the first and the last commit."""
     if not shown.dots:
         yield Label("no points", WIDTH / 2, HEIGHT / 2, "middle")

@@ -48,7 +48,7 @@ class Dot(Struct, frozen=True):
         return replace(self, change=_compound(control, self.change), low=ends[0], high=ends[1])
 
 
-class Level(Struct, frozen=True):
+class LevelLine(Struct, frozen=True):
     """The median of the points next to the change, on one side of it.
 
     Attributes:
@@ -62,7 +62,7 @@ class Level(Struct, frozen=True):
     change: float
 
 
-class Window(Struct, frozen=True):
+class SeriesWindow(Struct, frozen=True):
     """The part of a series that a picture shows.
 
     Attributes:
@@ -77,7 +77,7 @@ class Window(Struct, frozen=True):
     before: int | None
     after: int | None
     culprits: tuple[tuple[str, int], ...]
-    levels: tuple[Level, ...]
+    levels: tuple[LevelLine, ...]
 
     @property
     def first(self) -> int:
@@ -90,7 +90,7 @@ class Window(Struct, frozen=True):
         return max((dot.point.order for dot in self.dots), default=0)
 
 
-def window(report: AlarmReport) -> Window:
+def window(report: AlarmReport) -> SeriesWindow:
     """Choose the newest points, but never without the change."""
     every = dots(report.series, report.alarm.change.figure)
     candidates = report.alarm.candidates
@@ -109,7 +109,7 @@ def window(report: AlarmReport) -> Window:
     sides = ([dot for dot in shown if side(dot.point.order) == wanted] for wanted in (-1, 1))
     commits = [commit for culprit in report.alarm.culprits for commit in culprit.commits]
     places = ((commit, _place(commit, shown)) for commit in commits)
-    return Window(
+    return SeriesWindow(
         dots=shown,
         before=before,
         after=after,
@@ -122,12 +122,12 @@ def _size_of(report: AlarmReport) -> float:
     return abs(report.alarm.change.effect.relative_change)
 
 
-def _levels(before: Sequence[Dot], after: Sequence[Dot], *, size: float) -> Iterator[Level]:
+def _levels(before: Sequence[Dot], after: Sequence[Dot], *, size: float) -> Iterator[LevelLine]:
     for nearest_first in (before[: -_BESIDE - 1 : -1], after[:_BESIDE]):
         beside = _at_one_level(nearest_first, size)
         if len(beside) > 1:
             orders = [dot.point.order for dot in beside]
-            yield Level(min(orders), max(orders), median(dot.change for dot in beside))
+            yield LevelLine(min(orders), max(orders), median(dot.change for dot in beside))
 
 
 def _at_one_level(dots: Sequence[Dot], size: float) -> Sequence[Dot]:

@@ -48,8 +48,9 @@ class Issue(BaseModel):
 
 
 class Comment(BaseModel):
-    """The part of a comment that is looked at."""
+    """The part of a comment on an issue, or on a pull request, that is looked at."""
 
+    id: int
     body: str | None = None
 
 
@@ -84,6 +85,14 @@ class GitHubRepository(Struct, frozen=True):
         }
         body = None if document is None else json.dumps(document).encode()
         return send_request(method, f"{self.api}/repos/{self.name}/{path}", body=body, headers=headers)
+
+    def comments(self, number: int) -> Iterator[Comment]:
+        """Yield the comments on an issue or a pull request.
+
+        Raises:
+            DeliveryFailed: A page cannot be read.
+        """
+        return self.pages(f"issues/{number}/comments", _COMMENTS)
 
     def pages(self, path: str, kind: TypeAdapter[list[AnyModel]]) -> Iterator[AnyModel]:
         """Yield everything that a list of several pages contains.
@@ -187,7 +196,7 @@ class IssueChannel(Struct, frozen=True):
             self._comment(issue, message.key, _plain(f"{text.mark} {text.title}"))
 
     def _comment(self, issue: Issue, key: str, body: str) -> None:
-        comments = self.repository.pages(f"issues/{issue.number}/comments", _COMMENTS)
+        comments = self.repository.comments(issue.number)
         if not any(_mark(key) in (comment.body or "") for comment in comments):
             self.repository.send("POST", f"issues/{issue.number}/comments", {"body": f"{_mark(key)}\n{body}"})
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from harness import shell
 from harness.core.errors import DeliveryFailed, ExitCode, HarnessError, UsageError
@@ -45,13 +45,6 @@ _PAGE_BYTES: Final = 1 << 20
 """Limit of a job's summary; that of a comment is smaller, and pages keep to it."""
 
 
-class Comment(BaseModel):
-    """The part of a comment that is looked at."""
-
-    id: int
-    body: str | None = None
-
-
 class _PullRequest(BaseModel):
     number: int
 
@@ -60,9 +53,6 @@ class _Event(BaseModel):
     """The part of the event of a workflow that is looked at."""
 
     pull_request: _PullRequest | None = None
-
-
-_COMMENTS: Final = TypeAdapter(list[Comment])
 
 
 class PullRequestComment(Struct, frozen=True):
@@ -90,7 +80,7 @@ class PullRequestComment(Struct, frozen=True):
             DeliveryFailed: GitHub cannot be reached, or refuses.
         """
         document = {"body": f"{self.mark}\n{page}"}
-        comments = self.repository.pages(f"issues/{self.number}/comments", _COMMENTS)
+        comments = self.repository.comments(self.number)
         own = next((comment for comment in comments if (comment.body or "").startswith(self.mark)), None)
         if own is None:
             self.repository.send("POST", f"issues/{self.number}/comments", document)

@@ -46,7 +46,7 @@ class Rectangle(Struct, frozen=True):
     tag: str = "rect"
 
 
-class Dot(Struct, frozen=True):
+class Circle(Struct, frozen=True):
     """Circle; its title is shown where the pointer rests on it, and it may link to an address."""
 
     kind: str
@@ -73,7 +73,7 @@ class Label(Struct, frozen=True):
     tag: str = "text"
 
 
-Mark = Path | Rectangle | Dot | Label
+Mark = Path | Rectangle | Circle | Label
 
 
 class Picture(Struct, frozen=True):

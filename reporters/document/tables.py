@@ -25,7 +25,7 @@ _KINDS: Final = {
 }
 
 
-class Cell(Struct, frozen=True):
+class TableCell(Struct, frozen=True):
     """Cell of a row.
 
     Attributes:
@@ -49,10 +49,10 @@ class Cell(Struct, frozen=True):
     picture: Picture | None = None
 
 
-class Row(Struct, frozen=True):
+class TableRow(Struct, frozen=True):
     """Row of a table, with a class of the style sheet."""
 
-    cells: Sequence[Cell]
+    cells: Sequence[TableCell]
     kind: str = ""
 
 
@@ -75,7 +75,7 @@ class PageTable(Struct, frozen=True):
 
     name: str
     headings: Sequence[Heading]
-    rows: Sequence[Row]
+    rows: Sequence[TableRow]
     is_sortable: bool = True
 
 
@@ -98,7 +98,7 @@ def build_table(
     numbers = [_column_numbers(column) for column in shown]
     count = len(shown[0].cells) if shown else 0
     rows = [
-        Row(
+        TableRow(
             [_build_cell(column, number, order[number], link) for column, order in zip(shown, numbers, strict=True)],
             kinds[number] if kinds else "",
         )
@@ -112,7 +112,10 @@ def build_figures(name: str, headings: Sequence[str], rows: Sequence[Sequence[st
     return PageTable(
         name,
         [Heading(text, right=bool(number)) for number, text in enumerate(headings)],
-        [Row([Cell(text, right=bool(number), is_name=not number) for number, text in enumerate(row)]) for row in rows],
+        [
+            TableRow([TableCell(text, right=bool(number), is_name=not number) for number, text in enumerate(row)])
+            for row in rows
+        ],
         is_sortable=False,
     )
 
@@ -132,10 +135,10 @@ def _column_numbers(column: Column) -> list[float | None]:
     return numbers if is_numeric else [None] * len(numbers)
 
 
-def _build_cell(column: Column, row: int, number: float | None, link: Callable[[int], str] | None) -> Cell:
+def _build_cell(column: Column, row: int, number: float | None, link: Callable[[int], str] | None) -> TableCell:
     span = column.cells[row]
     is_name = column.name in _NAMES
-    return Cell(
+    return TableCell(
         span.text,
         right=column.right,
         kind=_KINDS[span.tone],

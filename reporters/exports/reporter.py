@@ -12,7 +12,7 @@ from harness.config.settings import Settings
 from harness.core.errors import UsageError
 from harness.core.result import Report, Result, make_writable
 from harness.display import open_display
-from reporters.output_file import OutputFile
+from reporters.report_file import ReportFile
 
 _OFTEN: Final = 20
 """Files lack at most one of so many results until the end of the run."""
@@ -45,7 +45,7 @@ class ExportReporter:
 
     def __init__(self, name: str, files: Sequence[Path], render: Render) -> None:
         self.name = name
-        self._files = [OutputFile(name, file) for file in files]
+        self._files = [ReportFile(name, file) for file in files]
         self._render = render
         self._results: list[Result] = []
         self._written = 0

@@ -36,7 +36,7 @@ from harness.presentation.tables import TitledTable
 from harness.presentation.verdicts import categorise, format_headline, separate_comparisons
 from reporters.document.picture import Picture
 from reporters.document.rendering import load_environment, render_page
-from reporters.document.tables import Cell, Heading, PageTable, build_figures, build_table
+from reporters.document.tables import Heading, PageTable, TableCell, build_figures, build_table
 from reporters.html.links import StoredLinks, link_stored
 from reporters.html.pictures.bars import bar_of, draw_bars, explain_bars
 from reporters.html.pictures.compromises import draw_compromises
@@ -246,7 +246,9 @@ def _comparison_table(section: ComparisonSection) -> PageTable:
         comparison = result.comparison
         picture = draw_interval(comparison, reach, f"i{number}") if comparison else None
         cells = [*row.cells]
-        cells.insert(place, Cell("", right=True, picture=picture, number=comparison.difference if comparison else None))
+        cells.insert(
+            place, TableCell("", right=True, picture=picture, number=comparison.difference if comparison else None)
+        )
         rows.append(replace(row, cells=cells))
     return replace(table, headings=headings, rows=rows)
 

@@ -20,7 +20,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.store.tree import encode_segment
-from reporters.remote.endpoint import RETRIED, Answer, Endpoint
+from reporters.remote.endpoint import RETRIED, Endpoint, PostAnswer
 from reporters.remote.spool import NO_TIME, OneByOne, SendResult, SpooledBody
 
 _MOST: Final = 50
@@ -97,7 +97,7 @@ class Batches:
                 results += self.transmit(half, remaining_s)
         return results
 
-    def _read(self, answer: Answer, bodies: Sequence[SpooledBody]) -> Sequence[SendResult] | None:
+    def _read(self, answer: PostAnswer, bodies: Sequence[SpooledBody]) -> Sequence[SendResult] | None:
         """Return the result of each body; None where they must be sent alone to get one."""
         status = answer.status
         if status is None or answer.result.blocked or status in RETRIED:

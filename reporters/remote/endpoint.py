@@ -44,7 +44,7 @@ _STATES_BYTES: Final = 4 << 20
 """Longest answer to a batch that is read."""
 
 
-class Answer(Struct, frozen=True):
+class PostAnswer(Struct, frozen=True):
     """Answer to a request.
 
     Attributes:
@@ -70,7 +70,7 @@ class Endpoint:
         """Transmit one body, with a few quick attempts. Network failures are no exceptions."""
         return self._exchange(body, {"Idempotency-Key": key}, within_s).result
 
-    def post_batch(self, body: bytes, within_s: float) -> Answer:
+    def post_batch(self, body: bytes, within_s: float) -> PostAnswer:
         """Transmit a body with several results, compressed, as `post` does; the content of a 2xx is in the answer."""
         compressed = gzip.compress(body, compresslevel=1, mtime=0)
         return self._exchange(compressed, {"Content-Encoding": "gzip"}, within_s, read=True)
@@ -85,7 +85,7 @@ class Endpoint:
             self._session.close()
             self._session = None
 
-    def _exchange(self, body: bytes, headers: Mapping[str, str], within_s: float, *, read: bool = False) -> Answer:
+    def _exchange(self, body: bytes, headers: Mapping[str, str], within_s: float, *, read: bool = False) -> PostAnswer:
         deadline = time.monotonic() + within_s
         for pause_s in (*_PAUSES_S, math.inf):
             answer, retry = self._attempt(body, headers, max(_LEAST_S, deadline - time.monotonic()), read=read)
@@ -94,7 +94,9 @@ class Endpoint:
             time.sleep(pause_s)
         return answer
 
-    def _attempt(self, body: bytes, headers: Mapping[str, str], within_s: float, *, read: bool) -> tuple[Answer, bool]:
+    def _attempt(
+        self, body: bytes, headers: Mapping[str, str], within_s: float, *, read: bool
+    ) -> tuple[PostAnswer, bool]:
         """Send one request; also return whether a retry may succeed soon."""
         import requests  # noqa: PLC0415 - a tenth of a second that runs without a server need not pay
 
@@ -117,7 +119,7 @@ class Endpoint:
                 status = response.status_code
                 result = self._classify(status, "" if status < 300 else self._answer_text(response))
                 content = _read_content(response) if read and 200 <= status < 300 else b""
-                return Answer(result, status, content), status in RETRIED
+                return PostAnswer(result, status, content), status in RETRIED
         except requests.ConnectTimeout:
             return self._unreachable(f"accepted no connection within {connect_s:.1f} s"), False
         except requests.Timeout:
@@ -146,8 +148,8 @@ class Endpoint:
             SendStatus.REFUSED if is_permanent_refusal(status) else SendStatus.KEPT, reason, blocked=blocked
         )
 
-    def _unreachable(self, problem: str) -> Answer:
-        return Answer(SendResult(SendStatus.KEPT, f"{self.target.shown} {problem}", blocked=True, unreachable=True))
+    def _unreachable(self, problem: str) -> PostAnswer:
+        return PostAnswer(SendResult(SendStatus.KEPT, f"{self.target.shown} {problem}", blocked=True, unreachable=True))
 
     def _answer_text(self, response: requests.Response) -> str:
         """Return the beginning of an answer's text on one line, without our credentials should it repeat them."""

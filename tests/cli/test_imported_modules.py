@@ -124,5 +124,5 @@ def test_a_run_imports_no_reporter_that_it_does_not_name(project: Project, spec:
         *("reporters.database", "reporters.local", "reporters.remote", "reporters.screen"),
         *("reporters.simple_local", "reporters.simple_screen"),
         *("reporters.openmetrics", "reporters.exports", "reporters.exports.figures", "reporters.exports.reporter"),
-        "reporters.output_file",
+        "reporters.report_file",
     }

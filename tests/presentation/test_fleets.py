@@ -6,7 +6,7 @@ from harness.core.device import Device
 from harness.core.result import Result
 from harness.presentation.comparison_section import describe_comparisons
 from harness.presentation.fleets import describe_fleet, find_fleets, visible_change
-from reporters.document.picture import Dot, Label
+from reporters.document.picture import Circle, Label
 from reporters.html.pictures.fleets import draw_fleet
 from tests.presentation.comparison_samples import compared, failed, made_pairs
 
@@ -100,7 +100,7 @@ def test_the_picture_has_a_row_for_each_class() -> None:
     picture = draw_fleet(fleet, "fleet0")
     names = [mark.text for mark in picture.marks if isinstance(mark, Label) and mark.kind == "name"]
     assert names == ["▼ old", "▼ new", "▲ faster", "? few", "= same", "✗ broken"]
-    dots = [mark for mark in picture.marks if isinstance(mark, Dot)]
+    dots = [mark for mark in picture.marks if isinstance(mark, Circle)]
     assert len(dots) == 5
     assert dots[0].x > dots[1].x > dots[2].x
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.presentation.pareto import find_compromises
-from reporters.document.picture import Dot, Label
+from reporters.document.picture import Circle, Label
 from reporters.html.pictures.compromises import HEIGHT, WIDTH, draw_compromises
 from reporters.html.pictures.layers import draw_layers
 from tests.presentation.evaluation_samples import evaluated_result, layer
@@ -17,7 +17,7 @@ def test_every_program_has_a_dot_within_the_picture_and_its_name() -> None:
     ]
     picture = draw_compromises(find_compromises(results), "c")
     assert picture is not None
-    dots = [mark for mark in picture.marks if isinstance(mark, Dot)]
+    dots = [mark for mark in picture.marks if isinstance(mark, Circle)]
     assert len(dots) == 3
     assert all(0 < dot.x < WIDTH and 0 < dot.y < HEIGHT for dot in dots)
     labels = {mark.text: mark for mark in picture.marks if isinstance(mark, Label)}
@@ -31,7 +31,7 @@ def test_the_dominated_are_hollow() -> None:
         find_compromises([evaluated_result("fast"), evaluated_result("slow", latency_ms=2.0)]), "c"
     )
     assert picture is not None
-    assert [mark.kind for mark in picture.marks if isinstance(mark, Dot)] == ["center", "hollow"]
+    assert [mark.kind for mark in picture.marks if isinstance(mark, Circle)] == ["center", "hollow"]
 
 
 def test_a_single_program_and_identical_outputs_make_no_picture() -> None:
@@ -55,7 +55,7 @@ def test_layers_of_one_name_lie_above_each_other_also_where_a_program_stores_few
     fused = [layer("a", 55.0), layer("x", 54.0), layer("c", 53.0), layer("d", 52.0)]
     picture = draw_layers({"full": full, "fused": fused[:1] + fused[2:]}, "l", "layers")
     assert picture is not None
-    dots = [mark for mark in picture.marks if isinstance(mark, Dot) and mark.kind == "center"]
+    dots = [mark for mark in picture.marks if isinstance(mark, Circle) and mark.kind == "center"]
     places = {title: [dot.x for dot in dots if dot.title.startswith(f"{title}:")] for title in "abcd"}
     assert all(len(set(xs)) == 1 for xs in places.values())
     assert [len(xs) for xs in places.values()] == [2, 1, 2, 2]

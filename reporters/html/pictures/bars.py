@@ -11,7 +11,7 @@ from harness.presentation.estimates import Estimate
 from harness.presentation.numbers import choose_scale, format_quantity
 from harness.presentation.text import make_printable
 from reporters.document.axis import Axis, Tick, fit_axis
-from reporters.document.picture import Dot, Label, Mark, Path, Picture, Rectangle, draw_upright_grid
+from reporters.document.picture import Circle, Label, Mark, Path, Picture, Rectangle, draw_upright_grid
 
 WIDTH: Final = 640
 LEFT, RIGHT, TOP, BOTTOM = 10, 24, 4, 26
@@ -124,7 +124,7 @@ def _row(bar: Bar, top: float, factor: float, along: Axis) -> Iterator[Mark]:
     yield Label(f"{'' if trusted else '! '}{_clip(bar.name)}", LEFT + 2, top + 17, kind="name")
     yield Label(bar.words, WIDTH - RIGHT, top + 17, "end")
     if along.logarithmic:
-        yield Dot(f"{kind}center", end, middle, 5)
+        yield Circle(f"{kind}center", end, middle, 5)
     else:
         zero = along.place(0.0)
         yield Rectangle(f"{kind}bar", min(zero, end), middle - 7, max(abs(end - zero), 1), 14)

@@ -11,7 +11,7 @@ from harness.presentation.numbers import format_quantity
 from harness.presentation.pareto import ACCURACY, Compromise, find_dominated, rank_statistic
 from harness.presentation.text import make_printable
 from reporters.document.axis import Tick, fit_axis
-from reporters.document.picture import CHARACTER, Dot, Label, Mark, Path, Picture, draw_grid, draw_upright_grid
+from reporters.document.picture import CHARACTER, Circle, Label, Mark, Path, Picture, draw_grid, draw_upright_grid
 
 WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 84, 24, 30, 44
@@ -60,7 +60,7 @@ def draw_compromises(compromises: Sequence[Compromise], name: str) -> Picture | 
         bottom, top = upwards.place(scale * item.costs[2].high), upwards.place(scale * item.costs[2].low)
         marks += [
             Path("whisker", f"M{x:.1f} {bottom:.1f}V{top:.1f}M{low:.1f} {y:.1f}H{high:.1f}"),
-            Dot("hollow" if is_dominated else "center", x, y, radius, _describe(item)),
+            Circle("hollow" if is_dominated else "center", x, y, radius, _describe(item)),
             names.place(item.result.benchmark.identifier, x, y + 4, radius + 6, "label" if is_dominated else "name"),
         ]
     return Picture(

@@ -12,7 +12,7 @@ from harness.presentation.numbers import format_change, format_interval
 from harness.presentation.text import make_printable
 from harness.presentation.verdicts import categorise, stated_interval
 from reporters.document.axis import Axis, fit_axis
-from reporters.document.picture import Dot, Label, Mark, Path, Picture, draw_upright_grid
+from reporters.document.picture import Circle, Label, Mark, Path, Picture, draw_upright_grid
 
 WIDTH: Final = 640
 LEFT, RIGHT, TOP, BOTTOM = 10, 24, 4, 26
@@ -69,7 +69,7 @@ def _row(member: Result, top: float, along: Axis) -> Iterator[Mark]:
         return
     yield from _interval(comparison, middle, along)
     kind = "center" if member.trusted else "doubtful center"
-    yield Dot(kind, along.place(100 * comparison.difference), middle, 5)
+    yield Circle(kind, along.place(100 * comparison.difference), middle, 5)
 
 
 def _interval(comparison: Comparison, middle: float, along: Axis) -> Iterator[Mark]:

@@ -9,7 +9,7 @@ from harness.core.evaluation import LayerGap
 from harness.presentation.numbers import format_number
 from harness.presentation.text import make_printable
 from reporters.document.axis import fit_axis
-from reporters.document.picture import CHARACTER, Dot, Label, Mark, Path, Picture, draw_grid
+from reporters.document.picture import CHARACTER, Circle, Label, Mark, Path, Picture, draw_grid
 
 WIDTH, HEIGHT = 640, 320
 LEFT, RIGHT, TOP, BOTTOM = 84, 16, 44, 34
@@ -58,11 +58,13 @@ def draw_layers(programs: Mapping[str, Sequence[LayerGap]], name: str, title: st
             Label(make_printable(program), key_x + 24, 34),
         ]
         key_x += 48 + CHARACTER * len(program)
-        marks += [Dot("center", x, y, 2.2, _describe(layer)) for (layer, _), (x, y) in zip(trace, points, strict=True)]
+        marks += [
+            Circle("center", x, y, 2.2, _describe(layer)) for (layer, _), (x, y) in zip(trace, points, strict=True)
+        ]
         losses = _find_losses([ratio for _, ratio in trace])[:_NAMED]
         for index in sorted(losses):
             layer, (x, y) = trace[index][0], points[index]
-            marks.append(Dot("doubtful center", x, y, 4.5, _describe(layer)))
+            marks.append(Circle("doubtful center", x, y, 4.5, _describe(layer)))
             text = make_printable(layer.module or layer.name)
             is_left = x + 8 + CHARACTER * len(text) > WIDTH
             marks.append(Label(text, x - 8 if is_left else x + 8, y + 4, "end" if is_left else "start", "name"))

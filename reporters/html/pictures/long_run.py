@@ -8,7 +8,7 @@ from typing import Final
 from harness.core.long_run import EARLY_S, LongRun
 from harness.presentation.numbers import choose_scale, format_change, format_quantity
 from reporters.document.axis import Axis, fit_axis
-from reporters.document.picture import Dot, Label, Mark, Path, Picture, draw_grid, draw_upright_grid
+from reporters.document.picture import Circle, Label, Mark, Path, Picture, draw_grid, draw_upright_grid
 
 WIDTH: Final = 640
 HEIGHT: Final = 266
@@ -92,7 +92,7 @@ def _early(run: LongRun, factor: float, across: Axis, along: Axis) -> Iterator[M
     """Mark the figure at ten seconds."""
     if run.early is not None:
         x, y = across.place(EARLY_S), along.place(factor * run.early)
-        yield Dot("hollow", x, y, 4, title=f"{format_quantity(run.early, run.unit)} at {EARLY_S:g} s")
+        yield Circle("hollow", x, y, 4, title=f"{format_quantity(run.early, run.unit)} at {EARLY_S:g} s")
 
 
 def _summarise(run: LongRun) -> str:

@@ -13,7 +13,7 @@ from harness.presentation.numbers import format_change, format_interval, format_
 from harness.presentation.trajectory import PairPoint, trace_comparison
 from harness.presentation.verdicts import stated_interval
 from reporters.document.axis import Axis, fit_axis
-from reporters.document.picture import Dot, Label, Mark, Path, Picture, Rectangle, draw_grid
+from reporters.document.picture import Circle, Label, Mark, Path, Picture, Rectangle, draw_grid
 
 WIDTH: Final = 640
 HEIGHT: Final = 220
@@ -81,7 +81,7 @@ def draw_interval(comparison: Comparison, reach: float, name: str) -> Picture | 
         marks.append(Path("end", f"M{along.start:g} 4L{along.start - 5:g} 8L{along.start:g} 12"))
     if comparison.high is None or comparison.high > reach:
         marks.append(Path("end", f"M{along.end:g} 4L{along.end + 5:g} 8L{along.end:g} 12"))
-    marks.append(Dot("mid", along.place(middle), 8, 4))
+    marks.append(Circle("mid", along.place(middle), 8, 4))
     words = format_interval(comparison.low, comparison.high) or "unbounded"
     return Picture(name, 2 * _MIDDLE, 16, "interval", words, marks, kind="span")
 
@@ -137,4 +137,4 @@ def _dots(points: Sequence[PairPoint], across: Axis, along: Axis) -> Iterator[Ma
     for number, point in enumerate(points):
         change = 100 * point.relative_change
         radius = 3.2 if along.contains(change) else 1.8
-        yield Dot("first" if point.control_first else "second", across.place(number), along.place(change), radius)
+        yield Circle("first" if point.control_first else "second", across.place(number), along.place(change), radius)

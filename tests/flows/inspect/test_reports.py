@@ -225,7 +225,7 @@ def test_only_selected_results_are_rendered(tmp_path: Path) -> None:
 def test_a_page_of_stored_results_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _keep(tmp_path / "tree")
     written: list[Path] = []
-    monkeypatch.setattr("reporters.output_file.write_atomically", lambda file, _text: written.append(file))
+    monkeypatch.setattr("reporters.report_file.write_atomically", lambda file, _text: written.append(file))
     _render(tmp_path / "tree", {"html": str(tmp_path / "page.html")})
     assert written == [tmp_path / "page.html"]
 

@@ -15,7 +15,7 @@ from harness.core.comparison import Verdict
 from harness.core.culprit import Candidate
 from harness.core.effect import effect_of
 from harness.core.series import FigureEffect
-from reporters.alarms.plot import HEIGHT, WIDTH, caption, fit_frame, picture
+from reporters.alarms.plot import HEIGHT, WIDTH, caption, fit_axes, picture
 from reporters.alarms.window import MOST, dots, on_one_scale, window
 from tests.reporters.alarms.alarm_samples import (
     bisected_step,
@@ -188,7 +188,7 @@ def test_an_outlier_does_not_flatten_the_others() -> None:
     series = list(bisected_step().series)
     series[3] = series[3].model_copy(update={"effect": effect_of(40.0, 30.0, 50.0)})
     report = changed(bisected_step(), series=tuple(series))
-    assert fit_frame(window(report)).along.high < 6
+    assert fit_axes(window(report)).along.high < 6
     assert 'r="1.6"' in picture(report)
 
 

@@ -11,7 +11,7 @@ from harness.files.atomic import write_atomically
 from harness.files.writability import check_writable_folder
 
 
-class OutputFile(Struct, frozen=True):
+class ReportFile(Struct, frozen=True):
     """File that is replaced in one step, with folders made as needed.
 
     Attributes:
