@@ -23,7 +23,7 @@ from harness.core.result import Result
 from reporters.exports.figures import ExportedFigure, Omissions, select_figures
 from reporters.exports.reporter import ExportedRun, ExportReporter, create_export_reporter
 
-Record = dict[str, JsonValue]
+JsonRecord = dict[str, JsonValue]
 _Ladder = tuple[tuple[str, float], ...]
 """Units, largest first, with the factors from the smallest of all."""
 
@@ -79,7 +79,7 @@ def render(results: Sequence[Result]) -> ExportedRun:
     return ExportedRun((f"[\n{lines}\n]\n" if lines else "[]\n",), omissions.describe())
 
 
-def _convert(result: Result, workflow: int, index: int, omissions: Omissions) -> Iterator[Record]:
+def _convert(result: Result, workflow: int, index: int, omissions: Omissions) -> Iterator[JsonRecord]:
     shared = _describe_measurement(result, workflow, index)
     if result.ok:
         for figure in select_figures([result], omissions, failures=True):
@@ -101,7 +101,7 @@ def _convert(result: Result, workflow: int, index: int, omissions: Omissions) ->
         yield {**shared, "benchmark": _benchmark(result, failure), "metric": metric}
 
 
-def _describe_measurement(result: Result, workflow: int, index: int) -> Record:
+def _describe_measurement(result: Result, workflow: int, index: int) -> JsonRecord:
     """Return what all records of a result share."""
     build, benchmark = result.build, result.benchmark
     match = _REPOSITORY.fullmatch(build.commit_url) if build is not None else None
@@ -127,7 +127,7 @@ def _describe_measurement(result: Result, workflow: int, index: int) -> Record:
     }
 
 
-def _benchmark(result: Result, failure: Mapping[str, str]) -> Record:
+def _benchmark(result: Result, failure: Mapping[str, str]) -> JsonRecord:
     benchmark, origin = result.benchmark, result.origin
     dtype = benchmark.axes.get("dtype")
     facts = {
@@ -152,7 +152,7 @@ def _benchmark(result: Result, failure: Mapping[str, str]) -> Record:
     }
 
 
-def _describe_runner(result: Result) -> Record:
+def _describe_runner(result: Result) -> JsonRecord:
     device = result.device
     if device is None:
         return {"name": "unknown", "type": "unknown"}
@@ -172,7 +172,7 @@ def _describe_runner(result: Result) -> Record:
     }
 
 
-def _convert_figure(figure: ExportedFigure) -> Record | None:
+def _convert_figure(figure: ExportedFigure) -> JsonRecord | None:
     """Return the metric with its samples; None where 32 bits hold none of them."""
     metric = figure.metric
     samples = metric.samples or (figure.value,)

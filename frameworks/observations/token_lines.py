@@ -44,7 +44,7 @@ _BLANKS: Final = r"[ \t]{1,100}+"
 
 _LOST: Final = ((GENERATION, "decode_rate"),)
 
-Pattern = Annotated[str, Field(min_length=1, max_length=500)]
+PatternText = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class TokenLines(Value):
@@ -60,10 +60,10 @@ class TokenLines(Value):
         depth: Tokens in the context before the prompt; None takes those of the test's `generation`, or 0.
     """
 
-    token: Pattern
+    token: PatternText
     unit: Literal["ns", "us", "ms", "s"]
-    start: Pattern | None = None
-    prefill: Pattern | None = None
+    start: PatternText | None = None
+    prefill: PatternText | None = None
     times: Literal["clock", "durations"] = "clock"
     prompt_tokens: Annotated[int, Field(ge=1, le=MOST_TOKENS, strict=True)] | None = None
     depth: Annotated[int, Field(ge=0, le=MOST_TOKENS, strict=True)] | None = None

@@ -16,7 +16,7 @@ from frameworks.tflite.operator_tables import OperatorTables
 from harness.core.metric import Observation
 from harness.core.note import Note
 
-Statistics = dict[str, float]
+StatisticsByName = dict[str, float]
 
 _MAX_LINE: Final = 4096
 """Longest line that is read: names of fused operators are long, and no other line is."""
@@ -60,8 +60,8 @@ _MEMORY: Final = {
 class _Log:
     """What was read of a log."""
 
-    phases: list[Statistics] = field(default_factory=list)
-    options: dict[str, Statistics | None] = field(default_factory=dict)
+    phases: list[StatisticsByName] = field(default_factory=list)
+    options: dict[str, StatisticsByName | None] = field(default_factory=dict)
     run: dict[tuple[str, str], float] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
@@ -147,7 +147,7 @@ def _put(log: _Log, metric: str, unit: str, text: str, scale: float = 1) -> None
         log.run[metric, unit] = value * scale
 
 
-def _statistics(line: str) -> Statistics:
+def _statistics(line: str) -> StatisticsByName:
     """Parse `count=70 first=14941 curr=14066 min=13728 max=16145 avg=14290.9 std=452`, in microseconds.
 
     One sample, or equal ones, are printed as `count=1 curr=11409`.

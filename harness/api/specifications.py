@@ -12,8 +12,8 @@ from harness.core import DICTIONARY_NAME
 from harness.core.errors import UsageError
 from harness.specification.document import SpecificationDocument
 
-Specification: TypeAlias = str | PathLike[str] | Mapping[str, object]
-Specifications: TypeAlias = Specification | Sequence[Specification]
+SpecificationLike: TypeAlias = str | PathLike[str] | Mapping[str, object]
+Specifications: TypeAlias = SpecificationLike | Sequence[SpecificationLike]
 
 _NAME: Final = f"{DICTIONARY_NAME}>"
 """Name of a dictionary in messages and results."""

@@ -22,7 +22,7 @@ _LONGEST_MINUTES = 24 * 60.0
 
 
 def self_check(
-    *files: flags.Specification,
+    *files: flags.SpecificationArgument,
     minutes: Annotated[float, Parameter(metavar="MINUTES")] = 5.0,
     seed: Annotated[int | None, Parameter(metavar="NUMBER")] = None,
     json: Annotated[bool, Parameter(negative="", show_default=False)] = False,

@@ -19,7 +19,7 @@ _NO_RUN_FLAGS = RunFlags()
 
 
 def evaluate(
-    *files: flags.Specification,
+    *files: flags.SpecificationArgument,
     data: Annotated[str | None, Parameter(metavar="PROVIDER")] = None,
     examples: Annotated[int | None, Parameter(metavar="COUNT")] = None,
     layers: Annotated[bool, Parameter(negative="", show_default=False)] = False,

@@ -32,7 +32,7 @@ _NO_WATCH_FLAGS = WatchFlags()
 
 
 def run(
-    *files: flags.Specification,
+    *files: flags.SpecificationArgument,
     run_flags: RunFlags = _NO_RUN_FLAGS,
     compare_flags: RunCompareFlags = _NO_RUN_COMPARE_FLAGS,
 ) -> int:
@@ -79,7 +79,7 @@ def run(
 
 
 def compare(
-    *files: flags.Specification,
+    *files: flags.SpecificationArgument,
     from_: Annotated[Path | None, Parameter(name="--from", metavar="FOLDER")] = None,
     json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     run_flags: RunFlags = _NO_RUN_FLAGS,
@@ -131,7 +131,7 @@ def compare(
 
 
 def watch(
-    *files: flags.Specification,
+    *files: flags.SpecificationArgument,
     run_flags: RunFlags = _NO_RUN_FLAGS,
     compare_flags: CompareFlags = _NO_COMPARE_FLAGS,
     watch_flags: WatchFlags = _NO_WATCH_FLAGS,
@@ -162,7 +162,7 @@ def watch(
 
 
 def bisect(
-    *files: flags.Specification,
+    *files: flags.SpecificationArgument,
     good: Annotated[str, Parameter(metavar="COMMIT")],
     bad: Annotated[str, Parameter(metavar="COMMIT")],
     benchmark: Annotated[str | None, Parameter(metavar="PATTERN")] = None,

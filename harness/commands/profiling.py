@@ -21,7 +21,7 @@ _NO_RUN_FLAGS = RunFlags()
 
 
 def profile(
-    *files: flags.Specification,
+    *files: flags.SpecificationArgument,
     export: Annotated[Path | None, Parameter(metavar="FILE.csv")] = None,
     json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     run_flags: RunFlags = _NO_RUN_FLAGS,

@@ -22,7 +22,7 @@ _NO_RUN_FLAGS = RunFlags()
 
 
 def rank(
-    *files: flags.Specification,
+    *files: flags.SpecificationArgument,
     margin: Annotated[float, Parameter(metavar="FRACTION")] = 0.01,
     alpha: Annotated[float, Parameter(metavar="PROBABILITY")] = 0.05,
     tolerance: Annotated[float, Parameter(metavar="FRACTION")] = 0.001,

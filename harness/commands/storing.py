@@ -29,11 +29,11 @@ else:  # cyclopts reads them from the signatures below
 
 _NO_FLAGS = StoreFlags()
 
-Action = Literal["info", "import", "export", "prune", "migrate", "check"]
+StoreAction = Literal["info", "import", "export", "prune", "migrate", "check"]
 
 
 def store(
-    action: Action = "info",
+    action: StoreAction = "info",
     /,
     *paths: Path,
     form: Annotated[

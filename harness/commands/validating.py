@@ -24,7 +24,7 @@ _NO_VALIDATE_FLAGS = ValidateFlags()
 
 
 def validate(
-    *files: flags.Specification,
+    *files: flags.SpecificationArgument,
     each: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     inspect_flags: ValidateFlags = _NO_VALIDATE_FLAGS,

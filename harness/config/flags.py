@@ -39,7 +39,7 @@ def _split_words(type_: type, tokens: Sequence[Token]) -> tuple[object, ...]:
 Paths = Annotated[tuple[Path, ...] | None, Parameter(consume_multiple=True, negative="", converter=_split_words)]
 Words = Annotated[tuple[str, ...] | None, Parameter(consume_multiple=True, negative="", converter=_split_words)]
 SeveralWords = Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="", converter=_split_words)]
-Specification = Annotated[str, Parameter(show_default=False)]
+SpecificationArgument = Annotated[str, Parameter(show_default=False)]
 FlagsT = TypeVar("FlagsT", bound="InspectFlags")
 
 

@@ -20,10 +20,10 @@ class ProviderOptions(Value):
     model_config = ConfigDict(strict=True)
 
 
-Options = TypeVar("Options", bound=ProviderOptions)
+AnyOptions = TypeVar("AnyOptions", bound=ProviderOptions)
 
 
-def parse_options(request: DataRequest, kind: type[Options]) -> Options:
+def parse_options(request: DataRequest, kind: type[AnyOptions]) -> AnyOptions:
     """Return the options of a request.
 
     Raises:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _REMEDY: Final = "delete the folder; it is made again when it is needed"
 
-Manifest = TypeVar("Manifest", ExampleManifest, OutputManifest)
+AnyManifest = TypeVar("AnyManifest", ExampleManifest, OutputManifest)
 
 
 def input_file(folder: Path, number: int) -> Path:
@@ -49,7 +49,7 @@ def output_file(folder: Path, number: int) -> Path:
     return folder / f"output-{number}.bin"
 
 
-class TensorFolder(Generic[Manifest]):
+class TensorFolder(Generic[AnyManifest]):
     """Examples or outputs of a folder, in their order; each is read from the disk when it is asked for.
 
     Floating-point numbers and integers are NumPy arrays in the type of the file, read-only and not copied; `bfloat16`
@@ -61,10 +61,10 @@ class TensorFolder(Generic[Manifest]):
         files: The file of each of them.
     """
 
-    def __init__(self, manifest: Manifest, tensors: Sequence[TensorInfo], files: Sequence[Path]) -> None:
+    def __init__(self, manifest: AnyManifest, tensors: Sequence[TensorInfo], files: Sequence[Path]) -> None:
         from harness.files.tensors import map_tensor  # noqa: PLC0415 - NumPy takes 0.1 s
 
-        self.manifest: Manifest = manifest
+        self.manifest: AnyManifest = manifest
         self.tensors = tuple(tensors)
         self.files = tuple(files)
         self._maps = tuple(map_tensor(file, tensor, len(self)) for file, tensor in zip(files, tensors, strict=True))
@@ -271,7 +271,7 @@ def _writing(
             draft.rename(folder)
 
 
-def _read_manifest(folder: Path, kind: type[Manifest], what: str) -> Manifest:
+def _read_manifest(folder: Path, kind: type[AnyManifest], what: str) -> AnyManifest:
     try:
         return kind.model_validate_json((folder / MANIFEST).read_bytes())
     except FileNotFoundError as error:
@@ -285,8 +285,8 @@ def _read_manifest(folder: Path, kind: type[Manifest], what: str) -> Manifest:
 
 
 def _open(
-    folder: Path, manifest: Manifest, tensors: Sequence[TensorInfo], file: Callable[[Path, int], Path]
-) -> TensorFolder[Manifest]:
+    folder: Path, manifest: AnyManifest, tensors: Sequence[TensorInfo], file: Callable[[Path, int], Path]
+) -> TensorFolder[AnyManifest]:
     _check_sizes(folder, manifest, tensors, file)
     return TensorFolder(manifest, tensors, [file(folder, number) for number in range(len(tensors))])
 

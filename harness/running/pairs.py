@@ -41,7 +41,7 @@ _MOST_THROTTLED: Final = 20
 """Pairs in a row. Heat is no fault of a build, and passes; a device that stays hot cannot be measured on."""
 
 
-Result = TypeVar("Result")
+AnyReturn = TypeVar("AnyReturn")
 
 
 class Statistics(Protocol):
@@ -194,7 +194,7 @@ class PairedLaunches:
         if not self._benchmark.is_about_energy:
             self._benchmark = tuned
 
-    def run_before_pairs(self, action: Callable[[Benchmark], Result]) -> Result:
+    def run_before_pairs(self, action: Callable[[Benchmark], AnyReturn]) -> AnyReturn:
         """Run an action that launches sides without measuring them, once more after a lost device came back.
 
         Args:

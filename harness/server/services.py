@@ -25,7 +25,7 @@ from harness.store.database.writing import NewResult, Storing, store_results
 _WAIT_S: Final = 20.0
 """Longest time that a request waits for others that write."""
 
-Answer = TypeVar("Answer")
+AnyAnswer = TypeVar("AnyAnswer")
 
 
 class Services(Struct, frozen=True):
@@ -63,7 +63,7 @@ class Services(Struct, frozen=True):
         """
         return await self.write(lambda: store_results(self.database, results, now=self.clock()))
 
-    async def write(self, change: Callable[[], Answer]) -> Answer:
+    async def write(self, change: Callable[[], AnyAnswer]) -> AnyAnswer:
         """Make a change of the store in a thread, one at a time: readers keep the other threads.
 
         Raises:

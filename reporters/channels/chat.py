@@ -12,7 +12,7 @@ from harness.core.errors import UsageError
 from harness.files.http import is_web_url, send_request, show_host
 from harness.presentation.alarm_messages import MessageText, message_text
 
-Document = Mapping[str, object]
+ChatDocument = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class ChatHook:
     """
 
     url: str = field(repr=False)
-    form: Callable[[MessageText], Document]
+    form: Callable[[MessageText], ChatDocument]
 
     @property
     def place(self) -> str:
@@ -40,7 +40,7 @@ class ChatHook:
         return send_request("POST", self.url, body=body).description
 
 
-def open_hook(url: str, form: Callable[[MessageText], Document], example: str) -> ChatHook:
+def open_hook(url: str, form: Callable[[MessageText], ChatDocument], example: str) -> ChatHook:
     """Open a hook whose form is known.
 
     Raises:

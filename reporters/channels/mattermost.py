@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 from harness.core.alarm_protocols import AlarmChannel
 from harness.presentation.alarm_messages import MessageText
 from harness.presentation.markdown import escape, format_table
-from reporters.channels.chat import Document, host_of, open_hook
+from reporters.channels.chat import ChatDocument, host_of, open_hook
 
 _PATH: Final = re.compile(r"/hooks/[a-z0-9]{26}/?$")
 """Path of a hook, which ends with one of Mattermost's identifiers."""
@@ -28,7 +28,7 @@ def create(target: str, environment: Mapping[str, str], *, is_named: bool) -> Al
     return open_hook(target, document, "mattermost:https://chat.example.org/hooks/xxxxxxxxxxxxxxxxxxxxxxxxxx")
 
 
-def document(text: MessageText) -> Document:
+def document(text: MessageText) -> ChatDocument:
     """Return the document of a message."""
     title = _without_mentions(text.announcement)
     count = len(text.rows)

@@ -11,7 +11,7 @@ from typing import Final
 
 from harness.core.alarm_protocols import AlarmChannel
 from harness.presentation.alarm_messages import MessageRow, MessageText
-from reporters.channels.chat import Document, host_of, open_hook
+from reporters.channels.chat import ChatDocument, host_of, open_hook
 
 _HOSTS: Final = frozenset({"hooks.slack.com", "hooks.slack-gov.com"})
 _HEADER: Final = 150
@@ -26,7 +26,7 @@ def create(target: str, environment: Mapping[str, str], *, is_named: bool) -> Al
     return open_hook(target, document, "slack:https://hooks.slack.com/services/T000/B000/XXXX")
 
 
-def document(text: MessageText) -> Document:
+def document(text: MessageText) -> ChatDocument:
     """Return the document of a message."""
     title = text.announcement
     header = title if len(title) <= _HEADER else f"{title[: _HEADER - 1]}…"
@@ -66,7 +66,7 @@ def _split(lines: list[str]) -> list[str]:
     return parts
 
 
-def _section(markup: str) -> Document:
+def _section(markup: str) -> ChatDocument:
     return {"type": "section", "text": {"type": "mrkdwn", "text": markup[:_SECTION], "verbatim": True}}
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from harness.core.alarm_protocols import AlarmChannel
 from harness.core.errors import UsageError
 from harness.presentation.alarm_messages import MessageRow, MessageText
-from reporters.channels.chat import Document, host_of, open_hook
+from reporters.channels.chat import ChatDocument, host_of, open_hook
 
 _RETIRED: Final = (".webhook.office.com", "outlook.office.com")
 _HOSTS: Final = (".logic.azure.com", ".api.powerplatform.com")
@@ -38,7 +38,7 @@ def create(target: str, environment: Mapping[str, str], *, is_named: bool) -> Al
     return open_hook(target, document, _EXAMPLE)
 
 
-def document(text: MessageText) -> Document:
+def document(text: MessageText) -> ChatDocument:
     """Return the document of a message, with as many rows as there is room for."""
     for count in range(len(text.rows), -1, -1):
         card = _message(text, text.rows[:count])
@@ -47,7 +47,7 @@ def document(text: MessageText) -> Document:
     return card
 
 
-def _message(text: MessageText, rows: tuple[MessageRow, ...]) -> Document:
+def _message(text: MessageText, rows: tuple[MessageRow, ...]) -> ChatDocument:
     left_out = text.left_out + len(text.rows) - len(rows)
     colour = "Good" if text.is_over or not text.is_worse else "Attention"
     card = {
@@ -69,7 +69,7 @@ def _message(text: MessageText, rows: tuple[MessageRow, ...]) -> Document:
     return {"type": "message", "attachments": [attachment]}
 
 
-def _row(row: MessageRow) -> tuple[Document, ...]:
+def _row(row: MessageRow) -> tuple[ChatDocument, ...]:
     interval = f" [{row.interval}]" if row.interval else ""
     state = f" ({row.state})" if row.state else ""
     colour = "Attention" if row.is_worse and row.state != "over" else "Good"
@@ -80,9 +80,9 @@ def _row(row: MessageRow) -> tuple[Document, ...]:
     )
 
 
-def _text(*runs: Document) -> Document:
+def _text(*runs: ChatDocument) -> ChatDocument:
     return {"type": "RichTextBlock", "inlines": [run for run in runs if run["text"]]}
 
 
-def _run(text: str, **style: object) -> Document:
+def _run(text: str, **style: object) -> ChatDocument:
     return {"type": "TextRun", "text": text, **style}

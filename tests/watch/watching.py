@@ -22,7 +22,7 @@ from harness.watch.fai_pep_files import StopFile
 from harness.watch.loop import WatchPlan, WatchSummary, watch
 from harness.watch.new_commits import CommitSelection
 from harness.watch.store.commits import CommitStatus
-from harness.watch.store.database import Cell, StateDatabase
+from harness.watch.store.database import ColumnValue, StateDatabase
 from harness.watch.store.state import MOST_KILLS, State
 from harness.watch.tasks import CommitOutcome, ReadTrend, WatchTasks
 from harness.watch.timing import Timing
@@ -255,6 +255,6 @@ def limit_pages(state: State, pages: int) -> None:
 
 
 def page_count(state: State) -> int:
-    cell: Cell = state._database.rows("PRAGMA page_count")[0][0]
+    cell: ColumnValue = state._database.rows("PRAGMA page_count")[0][0]
     assert isinstance(cell, int)
     return cell

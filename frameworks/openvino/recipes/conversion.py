@@ -13,7 +13,7 @@ from torch import nn
 if TYPE_CHECKING:
     from frameworks.exporting.example_folder import Inputs
 
-Batches = Callable[[], "Iterator[Inputs]"]
+CalibrationBatches = Callable[[], "Iterator[Inputs]"]
 """Yields the examples to calibrate with."""
 
 

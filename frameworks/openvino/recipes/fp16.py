@@ -6,10 +6,10 @@ import openvino
 from torch import nn
 
 from frameworks.exporting.example_folder import Inputs
-from frameworks.openvino.recipes.conversion import Batches, convert_module
+from frameworks.openvino.recipes.conversion import CalibrationBatches, convert_module
 from frameworks.openvino.serialisation import deserialise, serialise
 
 
-def convert(module: nn.Module, example_inputs: Inputs, batches: Batches) -> openvino.Model:  # noqa: ARG001 - a recipe
+def convert(module: nn.Module, example_inputs: Inputs, batches: CalibrationBatches) -> openvino.Model:  # noqa: ARG001 - a recipe
     """Convert the model, and compress its weights as OpenVINO does where it saves a model."""
     return deserialise(serialise(convert_module(module, example_inputs), compress_to_fp16=True))

@@ -6,12 +6,12 @@ import openvino
 from torch import nn
 
 from frameworks.exporting.example_folder import Inputs
-from frameworks.openvino.recipes.conversion import Batches, convert_module
+from frameworks.openvino.recipes.conversion import CalibrationBatches, convert_module
 from frameworks.packages import install_command
 from harness.core.errors import EnvironmentProblem, ExportFailed
 
 
-def convert(module: nn.Module, example_inputs: Inputs, batches: Batches) -> openvino.Model:
+def convert(module: nn.Module, example_inputs: Inputs, batches: CalibrationBatches) -> openvino.Model:
     """Convert the model and quantise it.
 
     Raises:

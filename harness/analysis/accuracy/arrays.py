@@ -14,7 +14,7 @@ from harness.core.examples import TensorInfo
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
-Example = Sequence[Array]
+OutputArrays = Sequence[Array]
 """The outputs of one example, in the order of their descriptions; `bfloat16` as bits in `uint16` or as `float32`."""
 
 FLOATING: Final = frozenset({"float16", "bfloat16", "float32", "float64"})
@@ -31,7 +31,7 @@ class OutputStream(Struct, frozen=True):
 
     tensors: Sequence[TensorInfo]
     count: int
-    examples: Iterable[Example]
+    examples: Iterable[OutputArrays]
 
 
 class OutputMismatch(ValueError):
@@ -61,7 +61,7 @@ def describe_mismatch(reference: OutputStream, other: OutputStream, *, same_prec
     return None
 
 
-def check_example(tensors: Sequence[TensorInfo], example: Example) -> None:
+def check_example(tensors: Sequence[TensorInfo], example: OutputArrays) -> None:
     """Check that arrays are of the described form.
 
     Raises:
@@ -76,7 +76,7 @@ def check_example(tensors: Sequence[TensorInfo], example: Example) -> None:
             raise OutputMismatch(f"output {index} is stored as {array.dtype.name} instead of {tensor.dtype}")
 
 
-def pair_examples(reference: OutputStream, other: OutputStream) -> Iterator[tuple[Example, Example]]:
+def pair_examples(reference: OutputStream, other: OutputStream) -> Iterator[tuple[OutputArrays, OutputArrays]]:
     """Yield the outputs of each example from two streams.
 
     Raises:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from harness.analysis.accuracy.arrays import (
     FLOATING,
-    Example,
     Floats,
+    OutputArrays,
     OutputMismatch,
     OutputStream,
     describe_mismatch,
@@ -112,7 +112,7 @@ class _ComparisonAccumulator:
     error_energy: float = 0.0
     control_energy: float = 0.0
 
-    def add(self, control: Example, treatment: Example) -> None:
+    def add(self, control: OutputArrays, treatment: OutputArrays) -> None:
         """Compare the outputs of one example."""
         within, control_finite, treatment_finite = True, True, True
         for index, (expected, actual) in enumerate(zip(control, treatment, strict=True)):

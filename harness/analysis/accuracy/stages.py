@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from harness.analysis.accuracy.arrays import (
     Array,
-    Example,
     Floats,
+    OutputArrays,
     OutputMismatch,
     OutputStream,
     check_example,
@@ -183,7 +183,7 @@ class _Evaluator:
         self.notes.append(Note(code="labels", message=f"accuracy is not computed: {reason}", hint="check the labels"))
         return None
 
-    def evaluate(self, pairs: Iterable[tuple[Example, Example]]) -> tuple[StageEvaluation, ...]:
+    def evaluate(self, pairs: Iterable[tuple[OutputArrays, OutputArrays]]) -> tuple[StageEvaluation, ...]:
         """Consume all examples and return the evaluations."""
         try:
             for expected, actual in pairs:
@@ -197,7 +197,7 @@ class _Evaluator:
         names = [tensor.name or f"output {index}" for index, tensor in enumerate(self.reference_tensors)]
         return together, *(self._conclude(self.tallies[index], name, index) for index, name in enumerate(names))
 
-    def _add(self, expected: Example, actual: Example) -> None:
+    def _add(self, expected: OutputArrays, actual: OutputArrays) -> None:
         parts = [
             _examine(before, self.reference_tensors[index], after, self.tensors[index])
             for index, (before, after) in enumerate(zip(expected, actual, strict=True))
@@ -267,7 +267,7 @@ def _examine(before: Array, expected: TensorInfo, after: Array, actual: TensorIn
     )
 
 
-def _pair_with_themselves(outputs: OutputStream) -> Iterator[tuple[Example, Example]]:
+def _pair_with_themselves(outputs: OutputStream) -> Iterator[tuple[OutputArrays, OutputArrays]]:
     count = 0
     for example in outputs.examples:
         check_example(outputs.tensors, example)

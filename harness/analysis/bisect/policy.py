@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from harness.analysis.bisect.posterior import Inference, Neighbours
+from harness.analysis.bisect.posterior import AdjacentCommits, Inference
 from harness.analysis.bisect.proof import Proof, prove
 from harness.analysis.bisect.queries import Posterior, Purpose, SearchConfig, Suspect
 from harness.core.comparison import ESTIMATED_STATISTIC
@@ -41,7 +41,7 @@ class SearchState(Struct, frozen=True):
     start: int
     further_probability: float
     purpose: Purpose | None = None
-    neighbours: Neighbours = (0, 0)
+    neighbours: AdjacentCommits = (0, 0)
 
 
 def assess(inference: Inference, config: SearchConfig) -> SearchState:
@@ -186,7 +186,9 @@ def _describe_others(out: RuledOut) -> str:
     )
 
 
-def _culprit(inference: Inference, neighbours: Neighbours, probability: float, proof: Proof, alpha: float) -> Culprit:
+def _culprit(
+    inference: Inference, neighbours: AdjacentCommits, probability: float, proof: Proof, alpha: float
+) -> Culprit:
     before, end = neighbours
     return Culprit(
         commits=tuple(inference.commits[before + 1 : end + 1]),

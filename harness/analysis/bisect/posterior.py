@@ -17,7 +17,7 @@ from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS
 _LEAST_CHANGE = 0.25
 """Changes below this many scales of a pair are never looked for: the pairs to find them would not end."""
 
-Neighbours = tuple[int, int]
+AdjacentCommits = tuple[int, int]
 """Numbers of two commits that build, the earlier and the later, with none between them that does."""
 
 
@@ -54,7 +54,7 @@ class Inference(Struct, frozen=True, dict=True):
         """Commits that build, as far as is known."""
         return [number for number, commit in enumerate(self.commits) if commit not in self.skipped]
 
-    def neighbours(self, start: int) -> Iterator[Neighbours]:
+    def neighbours(self, start: int) -> Iterator[AdjacentCommits]:
         """Yield each commit behind `start` that builds, with the one before it that does."""
         return ((before, end) for before, end in pairwise(self.buildable) if before >= start)
 
@@ -66,7 +66,7 @@ class Inference(Struct, frozen=True, dict=True):
         """Return the probability that some commit behind `start` changed the metric."""
         return 1.0 - float(self.unchanged(start)[-1])
 
-    def next_culprit(self, start: int) -> tuple[Neighbours, float]:
+    def next_culprit(self, start: int) -> tuple[AdjacentCommits, float]:
         """Return where the metric most probably changes next behind `start`, and that probability."""
         unchanged = self.unchanged(start)
         probabilities = {
@@ -79,14 +79,14 @@ class Inference(Struct, frozen=True, dict=True):
         """Return whether a commit was measured."""
         return commit in self.model.positions
 
-    def is_same(self, ends: Neighbours) -> bool:
+    def is_same(self, ends: AdjacentCommits) -> bool:
         """Return whether two commits are known to give the same bytes."""
         control, treatment = self.commits[ends[0]], self.commits[ends[1]]
         return any(
             answer.same and (answer.control, answer.treatment) == (control, treatment) for answer in self.answers
         )
 
-    def confirming(self, neighbours: Neighbours) -> Sequence[Sequence[float]]:
+    def confirming(self, neighbours: AdjacentCommits) -> Sequence[Sequence[float]]:
         """Return the log ratios of all figures that were measured to confirm a change between two neighbours."""
         answers = (answer for answer in self._answers(neighbours) if answer.purpose is Purpose.CONFIRM)
         if self.has_all:
@@ -140,7 +140,7 @@ class Inference(Struct, frozen=True, dict=True):
         program = self.programs.get(self.commits[before])
         return program is not None and program == self.programs.get(self.commits[end])
 
-    def _likelihood(self, ends: Neighbours, steps: Array, scale: float) -> Array:
+    def _likelihood(self, ends: AdjacentCommits, steps: Array, scale: float) -> Array:
         """Log likelihood of each step from one commit to the other."""
         if self.is_same(ends):
             return np.where(steps == 0.0, 0.0, -np.inf)

@@ -24,7 +24,7 @@ from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Evidence, P
 from harness.core.effect import relative_change
 from harness.core.levels import levels_of
 
-Interval = tuple[float | None, float | None]
+RelativeInterval = tuple[float | None, float | None]
 """Lower and upper end, as relative differences; None where nothing is excluded on that side."""
 
 
@@ -191,7 +191,7 @@ class SequentialTest:
         statement = self._current_statement()
         return None if statement is None else relative_change(self._oriented(statement).log_ratio)
 
-    def interval(self) -> Interval:
+    def interval(self) -> RelativeInterval:
         """Return the 95 % interval of the difference, valid whenever it is looked at.
 
         It excludes 0 exactly where the verdict is a change, and lies within the margins where it is `no change`. None

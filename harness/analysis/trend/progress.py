@@ -12,7 +12,7 @@ from harness.core.values import Value
 VERSION: Final = 1
 """Version of the rules. What other rules left is not continued: the series is read again from its beginning."""
 
-Levels = tuple[float | None, ...]
+FigureLevels = tuple[float | None, ...]
 
 
 class CommitPlace(Value):
@@ -47,8 +47,8 @@ class ChangeShape(Value):
     last_without: str
     first_with: str
     is_drift: bool
-    old: Levels
-    log_ratios: Levels
+    old: FigureLevels
+    log_ratios: FigureLevels
     error: float
 
     def passed_at(self, order: int, figure: int) -> float:

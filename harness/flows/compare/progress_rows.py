@@ -48,10 +48,10 @@ class ShownComparison(Protocol):
         """Number of valid pairs so far."""
 
 
-Shown = TypeVar("Shown", bound=ShownComparison)
+AnyShown = TypeVar("AnyShown", bound=ShownComparison)
 
 
-class ProgressTable(Generic[Shown]):
+class ProgressTable(Generic[AnyShown]):
     """Board of comparisons, of which only rows that change are made anew.
 
     Args:
@@ -62,9 +62,9 @@ class ProgressTable(Generic[Shown]):
 
     def __init__(
         self,
-        runs: Sequence[Shown],
+        runs: Sequence[AnyShown],
         board: Board,
-        discoveries: FalseDiscoveryFilter[tuple[Shown, MetricDecision]],
+        discoveries: FalseDiscoveryFilter[tuple[AnyShown, MetricDecision]],
     ) -> None:
         shown = [(run, decision) for run in runs for decision in run.decisions]
         self._numbers = {hypothesis: number for number, hypothesis in enumerate(shown)}
@@ -73,7 +73,7 @@ class ProgressTable(Generic[Shown]):
         self._discoveries = discoveries.final()
         board.show([progress_row(*hypothesis, discovered=hypothesis in self._discoveries) for hypothesis in shown])
 
-    def update(self, run: Shown) -> None:
+    def update(self, run: AnyShown) -> None:
         """Show the rows of a comparison after its next step, and those of changes that have become discoveries."""
         self.update_discoveries()
         for hypothesis in self._numbers:
@@ -89,7 +89,7 @@ class ProgressTable(Generic[Shown]):
         for hypothesis in changed & self._numbers.keys():
             self._update(hypothesis)
 
-    def _update(self, hypothesis: tuple[Shown, MetricDecision]) -> None:
+    def _update(self, hypothesis: tuple[AnyShown, MetricDecision]) -> None:
         discovered = hypothesis in self._discoveries
         row = partial(progress_row, *hypothesis, discovered=discovered)
         is_decided = is_settled(*hypothesis, discovered=discovered)

@@ -38,7 +38,7 @@ router = APIRouter(responses=ERRORS, tags=["requests"])
 Key = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._:-]+$")]
 LeaseS = Annotated[float, Field(ge=1, le=3600, description="How long the request is the lab's, in seconds")]
 Identity = Annotated[str, Path(max_length=100, description="Identifier of a request")]
-Answer = TypeVar("Answer")
+AnyAnswer = TypeVar("AnyAnswer")
 
 _RETRY: Final = {"Retry-After": "60"}
 _CONFLICT: Final[dict[int | str, dict[str, Any]]] = {
@@ -157,7 +157,7 @@ def _require_any(*scopes: Scope) -> Callable[[Request], Caller]:
     return check
 
 
-Asker = Annotated[Caller, Depends(require(Scope.REQUEST))]
+RequestCaller = Annotated[Caller, Depends(require(Scope.REQUEST))]
 Lab = Annotated[Caller, Depends(require(Scope.LAB))]
 Looker = Annotated[Caller, Depends(_require_any(Scope.READ, Scope.REQUEST, Scope.LAB))]
 
@@ -182,7 +182,7 @@ def offers(services: ServicesHere, _caller: Looker) -> LabOffer:
     },
     openapi_extra=_body_of("NewRunRequest"),
 )
-async def ask(request: Request, services: ServicesHere, caller: Asker) -> Response:
+async def ask(request: Request, services: ServicesHere, caller: RequestCaller) -> Response:
     """Ask for a run: labs measure what they offer, and nothing else."""
     async with read_json(request, services) as body:
         new = parse_document(NewRunRequest, body)
@@ -211,7 +211,7 @@ def show_request(services: ServicesHere, request_id: Identity, _caller: Looker) 
 
 
 @router.post("/requests/{request_id}/cancel", responses={**NOT_FOUND, **_CONFLICT})
-async def cancel(services: ServicesHere, request_id: Identity, caller: Asker) -> RunRequest:
+async def cancel(services: ServicesHere, request_id: Identity, caller: RequestCaller) -> RunRequest:
     """Cancel a request of one's own; one that is measured is stopped. An administrator may cancel all."""
     return await cancel_own(services, request_id, caller)
 
@@ -345,7 +345,7 @@ async def cancel_own(services: Services, request_id: str, caller: Caller) -> Run
     )
 
 
-async def _change(services: Services, change: Callable[[], Answer]) -> Answer:
+async def _change(services: Services, change: Callable[[], AnyAnswer]) -> AnyAnswer:
     """Make a change of the queue.
 
     Raises:

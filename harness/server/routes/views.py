@@ -35,7 +35,7 @@ from harness.store.history import (
 router = APIRouter(responses=ERRORS, dependencies=[Depends(require(Scope.READ))], tags=["views"])
 
 Name = Annotated[str, Path(max_length=1000)]
-Metric = Annotated[str, Query(max_length=300, description="Name of a metric; empty for the main one")]
+MetricParameter = Annotated[str, Query(max_length=300, description="Name of a metric; empty for the main one")]
 Points = Annotated[int, Query(ge=2, le=5000, description="Most points: the newest")]
 
 
@@ -53,7 +53,7 @@ def cells(services: ServicesHere, selection: SelectionHere, part: PartHere) -> R
 
 @router.get("/cells/{key}/history", responses=NOT_FOUND)
 def history(
-    services: ServicesHere, key: Name, period: PeriodHere, metric: Metric = "", limit: Points = 1000
+    services: ServicesHere, key: Name, period: PeriodHere, metric: MetricParameter = "", limit: Points = 1000
 ) -> CellHistory:
     """Return the history of one benchmark on one device."""
     return _find_history(services.history.cell(key, metric, period, limit))
@@ -61,7 +61,7 @@ def history(
 
 @router.get("/cells/{key}/series", responses=NOT_FOUND)
 def series(
-    services: ServicesHere, key: Name, period: PeriodHere, metric: Metric = "", limit: Points = 1000
+    services: ServicesHere, key: Name, period: PeriodHere, metric: MetricParameter = "", limit: Points = 1000
 ) -> tuple[HistoryPoint, ...]:
     """Return the points of a history alone, oldest first."""
     return _find_history(services.history.cell(key, metric, period, limit)).points

@@ -12,7 +12,7 @@ from sqlalchemy.dialects.sqlite import insert as insert_sqlite
 
 from harness.core.build import BuildInfo
 from harness.store.database.columns import bounded_float, shown_text
-from harness.store.database.result_columns import CommitName, MetricName, ResultColumns, commit_name
+from harness.store.database.result_columns import CommitKey, MetricName, ResultColumns, commit_key
 from harness.store.database.tables import BENCHMARKS, CELLS, COMMITS, DEVICES, METRIC_NAMES
 
 _CHUNK: Final = 200
@@ -61,10 +61,10 @@ def resolve(connection: Connection, results: Sequence[ResultColumns]) -> list[Re
         Resolved(
             places=Places(
                 cell_id=cells[columns.cell_key],
-                commit_id=commits[commit_name(columns.build)] if columns.build is not None else None,
+                commit_id=commits[commit_key(columns.build)] if columns.build is not None else None,
             ),
             names=tuple(ids[name] for name in columns.names),
-            contrast=(ids[columns.contrast.name], commits[commit_name(columns.contrast.control)])
+            contrast=(ids[columns.contrast.name], commits[commit_key(columns.contrast.control)])
             if columns.contrast is not None
             else None,
         )
@@ -72,16 +72,16 @@ def resolve(connection: Connection, results: Sequence[ResultColumns]) -> list[Re
     ]
 
 
-def ensure_commits(connection: Connection, builds: Iterable[BuildInfo]) -> dict[CommitName, int]:
+def ensure_commits(connection: Connection, builds: Iterable[BuildInfo]) -> dict[CommitKey, int]:
     """Return the ids of commits; new ones are stored, and times and names that were not known are added."""
-    rows: dict[CommitName, dict[str, object]] = {}
+    rows: dict[CommitKey, dict[str, object]] = {}
     for build in builds:
-        row = rows.setdefault(commit_name(build), {"time": None, "name": "", "subject": "", "author": "", "url": ""})
+        row = rows.setdefault(commit_key(build), {"time": None, "name": "", "subject": "", "author": "", "url": ""})
         if row["time"] is None and build.commit_time is not None:
             row["time"] = bounded_float(build.commit_time)
         for column, text in _describe(build):
             row[column] = row[column] or shown_text(text)
-    ids: dict[CommitName, int] = {}
+    ids: dict[CommitKey, int] = {}
     for chunk in _chunks(rows):
         insert_new(connection, COMMITS, [{"source": key[0], "sha": key[1], **rows[key]} for key in sorted(chunk)])
         stored = select(COMMITS).where(tuple_(COMMITS.c.source, COMMITS.c.sha).in_(chunk))

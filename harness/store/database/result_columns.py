@@ -29,7 +29,7 @@ CLOCK_TOLERANCE_S: Final = 86_400.0
 MetricName = tuple[str, str, str]
 """Name, unit and direction of a metric, as its columns hold them."""
 
-CommitName = tuple[str, str]
+CommitKey = tuple[str, str]
 """Source and id of a commit, as their columns hold them."""
 
 
@@ -139,7 +139,7 @@ def metric_name(metric: Metric) -> MetricName:
     return key_text(metric.name), key_text(metric.unit), direction
 
 
-def commit_name(build: BuildInfo) -> CommitName:
+def commit_key(build: BuildInfo) -> CommitKey:
     """Return what identifies a commit, as its columns hold it."""
     return key_text(build.source), key_text(build.commit)
 

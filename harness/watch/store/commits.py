@@ -10,7 +10,7 @@ from typing import Final
 from harness.core.commit import Commit
 from harness.core.errors import EnvironmentProblem
 from harness.core.values import Value
-from harness.watch.store.database import Cell, StateDatabase
+from harness.watch.store.database import ColumnValue, StateDatabase
 
 WITHDRAWN: Final = "no longer in the history that is watched"
 """Reason why a commit that waited is passed over; should history come back to it, it waits again."""
@@ -281,11 +281,11 @@ class CommitTable:
             hint="let nothing but one watcher write to it",
         )
 
-    def _entries(self, where: str, *values: Cell) -> Sequence[BacklogEntry]:
+    def _entries(self, where: str, *values: ColumnValue) -> Sequence[BacklogEntry]:
         rows = self._database.rows(f"SELECT {_COLUMNS} FROM commits {where}", *values)  # noqa: S608 - all ours
         return [self._entry(row) for row in rows]
 
-    def _entry(self, row: Sequence[Cell]) -> BacklogEntry:
+    def _entry(self, row: Sequence[ColumnValue]) -> BacklogEntry:
         position, identity, source, time, author, subject, *others = row
         commit = {"source": source, "id": identity, "time": time, "author": author, "subject": subject}
         names = ("status", "reason", "control", "started", "finished", "attempts", "rounds")

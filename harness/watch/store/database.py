@@ -23,7 +23,7 @@ APPLICATION: Final = 0x68_77_61_74
 """`hwat`: marks our files (https://www.sqlite.org/pragma.html#pragma_application_id)."""
 _BUSY_S: Final = 30.0
 
-Cell = str | int | float | None
+ColumnValue = str | int | float | None
 AnyModel = TypeVar("AnyModel", bound=BaseModel)
 
 _SCHEMA: Final = """
@@ -131,7 +131,7 @@ class StateDatabase:
         """Close the file. What was not in a finished transaction was never there."""
         self._connection.close()
 
-    def rows(self, query: str, *values: Cell) -> Sequence[Sequence[Cell]]:
+    def rows(self, query: str, *values: ColumnValue) -> Sequence[Sequence[ColumnValue]]:
         """Return the rows of a query.
 
         Raises:
@@ -140,7 +140,7 @@ class StateDatabase:
         with self._translated_errors():
             return self._connection.execute(query, values).fetchall()
 
-    def change(self, statement: str, *values: Cell) -> int:
+    def change(self, statement: str, *values: ColumnValue) -> int:
         """Execute a statement that changes something: a transaction of its own, or a part of the one that is open.
 
         Returns:
@@ -223,7 +223,7 @@ class StateDatabase:
         """Return the version of the schema of the file; 0 where it is empty."""
         return int(str(self.rows("PRAGMA user_version")[0][0]))
 
-    def parse(self, model: type[AnyModel], cell: Cell) -> AnyModel:
+    def parse(self, model: type[AnyModel], cell: ColumnValue) -> AnyModel:
         """Validate a stored JSON document.
 
         Raises:

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from harness.core.alarm import Alarm, AlarmEvent
 from harness.core.values import Value
-from harness.watch.store.database import Cell, StateDatabase
+from harness.watch.store.database import ColumnValue, StateDatabase
 
 
 class Notification(Value):
@@ -124,7 +124,7 @@ class DeliveryTable:
         counts = [self._database.validate(_DeliveryCount, {"status": status, "count": count}) for status, count in rows]
         return Counter({row.status: row.count for row in counts})
 
-    def _deliveries(self, where: str, *values: Cell) -> Sequence[Delivery]:
+    def _deliveries(self, where: str, *values: ColumnValue) -> Sequence[Delivery]:
         rows = self._database.rows(f"SELECT delivery FROM deliveries {where}", *values)  # noqa: S608 - all ours
         return [self._database.parse(Delivery, cell) for (cell,) in rows]
 

@@ -16,7 +16,7 @@ from harness.core.evaluation import OutputVerdict
 from harness.core.metric import Direction, MetricInfo
 from harness.core.series import FigureEffect, Series, SeriesKey, SeriesPoint
 from harness.watch.store.commits import BacklogEntry, CommitStatus
-from harness.watch.store.database import Cell, StateDatabase
+from harness.watch.store.database import ColumnValue, StateDatabase
 
 _NOT_MEASURED: Final = ""
 """Column `metric` of a point of no metric."""
@@ -107,7 +107,7 @@ class PointTable:
         """
         metric = point.metric or MetricInfo(name=_NOT_MEASURED)
         effect = point.effect
-        values: dict[str, Cell] = {
+        values: dict[str, ColumnValue] = {
             "commit_id": entry.commit.id,
             "round": entry.rounds,
             "benchmark": point.benchmark,
@@ -220,10 +220,10 @@ class PointTable:
         measured = [metric for metric in metrics if metric != _NOT_MEASURED]
         return [SeriesKey(benchmark=benchmark, device=device, metric=metric) for metric in measured or metrics]
 
-    def _points(self, where: str, *values: Cell) -> Sequence[SeriesPoint]:
+    def _points(self, where: str, *values: ColumnValue) -> Sequence[SeriesPoint]:
         return [point for _, point in self._numbered_points(where, *values)]
 
-    def _numbered_points(self, where: str, *values: Cell) -> Sequence[tuple[int, SeriesPoint]]:
+    def _numbered_points(self, where: str, *values: ColumnValue) -> Sequence[tuple[int, SeriesPoint]]:
         rows = self._database.rows(f"{_QUERY} {where}", *values)
         return [
             (int(str(number)), self._database.validate(_Row, dict(zip(_Row.model_fields, row, strict=True))).point())

@@ -172,7 +172,7 @@ APPS: Final = TypeAdapter(tuple[ListedApp | None, ...] | None)
 """Answer of `ios apps`."""
 
 AnyDocument = TypeVar("AnyDocument", bound=GoIosDocument)
-Answer = TypeVar("Answer")
+AnyAnswer = TypeVar("AnyAnswer")
 
 
 def parse_document(kind: type[AnyDocument], text: str, doing: str) -> AnyDocument:
@@ -184,7 +184,7 @@ def parse_document(kind: type[AnyDocument], text: str, doing: str) -> AnyDocumen
     return parse_answer(TypeAdapter(kind), text, doing)
 
 
-def parse_answer(kind: TypeAdapter[Answer], text: str, doing: str) -> Answer:
+def parse_answer(kind: TypeAdapter[AnyAnswer], text: str, doing: str) -> AnyAnswer:
     """Parse an answer. Raises as `parse_document`."""
     try:
         return kind.validate_json(text)

@@ -99,7 +99,7 @@ class MethodCall:
         return RefusedCall(_DTX_DOMAIN, 1, f"argument {index} of {self.selector} is not {wanted}")
 
 
-Answer: TypeAlias = Callable[[MethodCall], ArchiveValue]
+CallHandler: TypeAlias = Callable[[MethodCall], ArchiveValue]
 """Answers calls of a channel; None is an answer without a value. It may raise `RefusedCall`."""
 
 
@@ -116,10 +116,10 @@ class DtxConnection:
         services: Channels that the client may open, by identifier: what answers its calls, made when it opens one.
     """
 
-    def __init__(self, connection: ServiceConnection, services: Mapping[str, Callable[[], Answer]]) -> None:
+    def __init__(self, connection: ServiceConnection, services: Mapping[str, Callable[[], CallHandler]]) -> None:
         self._connection = connection
         self._services = services
-        self._channels: dict[int, Answer] = {}
+        self._channels: dict[int, CallHandler] = {}
         self._identifiers = itertools.count(1)
         self._waiting: dict[tuple[int, int], _Reply] = {}
         self._lock = threading.Lock()
