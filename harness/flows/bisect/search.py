@@ -115,7 +115,13 @@ def _identify(search: Search, commit: str, build: BuildInfo | None) -> Search:
 
 
 def _compare(
-    comparer: CommitComparer, control: Commit, treatment: Commit, query: Query, *, selection: BenchmarkSelection, run: str
+    comparer: CommitComparer,
+    control: Commit,
+    treatment: Commit,
+    query: Query,
+    *,
+    selection: BenchmarkSelection,
+    run: str,
 ) -> tuple[Result, Comparison]:
     """Compare two commits: the result has pairs, or they are the same bytes."""
     results = comparer.compare(
