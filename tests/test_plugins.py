@@ -22,7 +22,7 @@ def test_alarms_that_would_reach_nobody_are_an_error(monkeypatch: pytest.MonkeyP
 
 
 def test_results_that_would_be_lost_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugins, "installed_names", lambda kind: ())
+    monkeypatch.setattr(plugins, "find_entry_points", lambda group: ())
     with pytest.raises(EnvironmentProblem, match="no reporter is installed") as raised:
         plugins.reporters(Settings())
     assert raised.value.hint == plugins.REINSTALL
