@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from msgspec import Struct, field
 
-from harness.store.history import Options, Period, Selection
+from harness.store.history import FilterValues, Period, Selection
 
 
 class Links(Protocol):
@@ -83,7 +83,7 @@ class Site(Struct, frozen=True):
     """
 
     links: Links
-    options: Options = field(default_factory=Options)
+    options: FilterValues = field(default_factory=FilterValues)
     live: bool = True
     made: float | None = None
     person: str = ""

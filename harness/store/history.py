@@ -237,7 +237,7 @@ class ResultRow(Value):
     run: str = ""
 
 
-class Options(Value):
+class FilterValues(Value):
     """Values that filters can take, each sorted.
 
     Attributes:
@@ -653,7 +653,7 @@ class HistoryReader(Protocol):
     is None, and what is asked for by conditions is empty.
     """
 
-    def options(self) -> Options:
+    def options(self) -> FilterValues:
         """Return the values that filters can take."""
 
     def latest(self, selection: Selection, page: Page) -> ResultPage:

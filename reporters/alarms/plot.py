@@ -18,7 +18,7 @@ from harness.core.commit import short_id
 from harness.core.comparison import Verdict
 from harness.presentation.alarm_headlines import clip, describe_change, describe_size, format_effect
 from harness.presentation.outputs import OUTPUTS_DIFFER
-from reporters.alarms.window import Dot, SeriesWindow, window
+from reporters.alarms.window import Dot, SeriesWindow, choose_window
 from reporters.document.axis import Axis, fit_axis
 from reporters.document.picture import CHARACTER, Circle, Label, Mark, Path, Picture, Rectangle, draw_grid
 from reporters.document.rendering import render_picture
@@ -91,7 +91,7 @@ def draw_series(report: AlarmReport, name: str = "series") -> Picture:
         report: The alarm.
         name: Name of the picture, unique on its page.
     """
-    shown = window(report)
+    shown = choose_window(report)
     axes = fit_axes(shown)
     change = report.alarm.change
     marks = [

@@ -90,7 +90,7 @@ class SeriesWindow(Struct, frozen=True):
         return max((dot.point.order for dot in self.dots), default=0)
 
 
-def window(report: AlarmReport) -> SeriesWindow:
+def choose_window(report: AlarmReport) -> SeriesWindow:
     """Choose the newest points, but never without the change."""
     every = dots(report.series, report.alarm.change.figure)
     candidates = report.alarm.candidates

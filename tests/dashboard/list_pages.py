@@ -13,7 +13,7 @@ from harness.dashboard.links import LiveLinks, Site
 from harness.dashboard.models import render_backends, render_models
 from harness.store.database.engine import open_database
 from harness.store.database.views.reader import History
-from harness.store.history import CommitInfo, CommitPage, CommitRow, Coverage, Options, Page, ResultPage, Selection
+from harness.store.history import CommitInfo, CommitPage, CommitRow, Coverage, FilterValues, Page, ResultPage, Selection
 from tests.dashboard.samples import HOSTILE
 from tests.store.big_store import fill_store
 from tests.store.big_world import Laboratory
@@ -61,7 +61,7 @@ def make_list_pages(history: History, *, live: bool) -> Mapping[str, str]:
 
 def make_empty_pages() -> Mapping[str, str]:
     """Return the same of a store without results."""
-    site = Site(LiveLinks(), Options())
+    site = Site(LiveLinks(), FilterValues())
     return {
         "latest": render_latest(ResultPage(), EVERYTHING, PART, site),
         "coverage": render_coverage(Coverage(), EVERYTHING, site),

@@ -17,8 +17,8 @@ from harness.store.history import (
     ChangeRow,
     CommitInfo,
     DeviceInfo,
+    FilterValues,
     HistoryPoint,
-    Options,
     ProofKind,
 )
 
@@ -30,7 +30,7 @@ HOUR = 3600.0
 
 def make_site(*, live: bool = True, person: str = "") -> Site:
     """Return a site whose newest result is a day after the first."""
-    options = Options(results=5, first=START, last=START + 24 * HOUR)
+    options = FilterValues(results=5, first=START, last=START + 24 * HOUR)
     return Site(LiveLinks(), options, live=live, person=person, form_token="secret" if person else "")
 
 

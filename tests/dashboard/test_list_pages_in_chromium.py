@@ -10,7 +10,7 @@ from harness.core.outcome import Outcome
 from harness.dashboard.commits import render_commit
 from harness.dashboard.latest import render_latest
 from harness.dashboard.links import LiveLinks, Site
-from harness.store.history import CommitRow, Figure, Options, ResultPage, ResultRow
+from harness.store.history import CommitRow, Figure, FilterValues, ResultPage, ResultRow
 from tests.dashboard.conftest import Opener
 from tests.dashboard.list_pages import (
     EMPTY_NAMES,
@@ -59,7 +59,7 @@ def test_an_empty_list_says_in_words_what_fills_it(open_page: Opener, name: str)
 
 def test_two_thousand_cells_are_shown_and_can_be_searched(open_page: Opener) -> None:
     rows = tuple(_make_row(number) for number in range(2000))
-    site = Site(LiveLinks(), Options(results=2000), live=False)
+    site = Site(LiveLinks(), FilterValues(results=2000), live=False)
     text = render_latest(ResultPage(rows=rows, total=2000), EVERYTHING, PART, site)
     page, complaints = open_page(text, 390)
     assert page.locator("main tbody tr:visible").count() == 2000

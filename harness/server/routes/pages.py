@@ -24,7 +24,7 @@ from harness.server.routes.dependencies import ServicesHere, require
 from harness.server.routes.views import find_commit
 from harness.server.services import Services
 from harness.store.database.tokens import Scope
-from harness.store.history import Options, Page, Period, ResultRow, Selection
+from harness.store.history import FilterValues, Page, Period, ResultRow, Selection
 
 router = APIRouter(
     dependencies=[Depends(require(Scope.READ))], include_in_schema=False, default_response_class=HTMLResponse
@@ -40,7 +40,7 @@ _POINTS: Final = 1000
 _MONTH_S: Final = 30 * 86_400.0
 
 
-def make_site(request: Request, services: Services, options: Options | None = None) -> Site:
+def make_site(request: Request, services: Services, options: FilterValues | None = None) -> Site:
     """Return what all pages have in common, for whoever asks for one."""
     caller = caller_of(request)
     person = caller.name if caller.may(Scope.WRITE) else ""

@@ -26,9 +26,9 @@ from harness.store.history import (
     CommitPage,
     CommitRow,
     Coverage,
+    FilterValues,
     HistoryPoint,
     HistoryReader,
-    Options,
     ResultPage,
 )
 
@@ -40,7 +40,7 @@ Points = Annotated[int, Query(ge=2, le=5000, description="Most points: the newes
 
 
 @router.get("/options")
-def options(services: ServicesHere) -> Options:
+def options(services: ServicesHere) -> FilterValues:
     """Return the values that filters can take."""
     return services.history.options()
 

@@ -16,7 +16,7 @@ from harness.core.culprit import Candidate
 from harness.core.effect import effect_of
 from harness.core.series import FigureEffect
 from reporters.alarms.plot import HEIGHT, WIDTH, caption, fit_axes, picture
-from reporters.alarms.window import MOST, dots, on_one_scale, window
+from reporters.alarms.window import MOST, choose_window, dots, on_one_scale
 from tests.reporters.alarms.alarm_samples import (
     bisected_step,
     changed,
@@ -83,28 +83,28 @@ def test_the_change_is_marked_and_the_culprit_named() -> None:
 
 
 def test_the_band_lies_between_the_last_commit_without_and_the_first_with_the_change() -> None:
-    view = window(found_step())
+    view = choose_window(found_step())
     assert (view.before, view.after) == (22, 26)
     unmeasured = changed(found_step(), before=commit(100))
-    assert (window(unmeasured).before, window(unmeasured).after) == (22, 26)
+    assert (choose_window(unmeasured).before, choose_window(unmeasured).after) == (22, 26)
 
 
 def test_a_culprit_that_was_not_measured_has_no_line() -> None:
     report = changed(bisected_step(), series=found_step().series)
-    assert window(report).culprits == ()
+    assert choose_window(report).culprits == ()
     assert "mark" not in _classes(_parsed(report), "path")
 
 
 def test_levels_are_shown_only_for_an_open_change() -> None:
-    before, after = window(bisected_step()).levels
+    before, after = choose_window(bisected_step()).levels
     assert (before.last, after.first) == (22, 26)
     assert after.change - before.change == pytest.approx(0.031, abs=0.002)
-    assert window(closed()).levels == ()
+    assert choose_window(closed()).levels == ()
 
 
 def test_a_level_ends_where_another_change_begins() -> None:
     series = tuple(points({18: 0.02, 24: 0.031, 30: 0.05}))
-    before, after = window(changed(found_step(), series=series)).levels
+    before, after = choose_window(changed(found_step(), series=series)).levels
     assert (before.first, before.last) == (18, 22)
     assert (after.first, after.last) == (26, 29)
     assert (before.change, after.change) == pytest.approx((0.02, 0.051), abs=0.003)
@@ -113,7 +113,7 @@ def test_a_level_ends_where_another_change_begins() -> None:
 def test_a_level_goes_on_behind_a_single_commit_that_is_off() -> None:
     series = list(points({24: 0.031}))
     series[15] = series[15].model_copy(update={"effect": effect_of(0.1)})
-    before, _ = window(changed(found_step(), series=tuple(series))).levels
+    before, _ = choose_window(changed(found_step(), series=tuple(series))).levels
     assert (before.first, before.last) == (11, 22)
 
 
@@ -123,14 +123,14 @@ def test_a_change_of_the_tail_is_drawn_in_its_figure() -> None:
     series = tuple(point.model_copy(update={"figures": figures}) for point in step.series)
     for figure, expected in (("p90", 0.1), ("p10", 0.1), ("mean", 0.01)):
         change = step.alarm.change.model_copy(update={"figure": figure})
-        dot, *_ = window(changed(step, change=change).model_copy(update={"series": series})).dots
+        dot, *_ = choose_window(changed(step, change=change).model_copy(update={"series": series})).dots
         assert dot.change == pytest.approx(math.expm1(expected))
-    dot, *_ = window(step.model_copy(update={"series": series})).dots
+    dot, *_ = choose_window(step.model_copy(update={"series": series})).dots
     assert dot.change == pytest.approx(step.series[0].effect.relative_change if step.series[0].effect else None)
 
 
 def test_a_changed_control_does_not_look_like_a_change() -> None:
-    view = window(bisected_step())
+    view = choose_window(bisected_step())
     newest = [dot.change for dot in view.dots if dot.point.order > 30]
     assert newest == pytest.approx([0.031] * len(newest), abs=0.005)
     assert _classes(_parsed(bisected_step()), "path").count("switch") == 1
@@ -171,7 +171,7 @@ def test_a_long_series_is_shown_around_its_change_and_stays_small() -> None:
     begun = two_culprits()
     whole = points({10: 0.021, 20: 0.012}, 1000)
     worst = [point.model_copy(update={"verdict": Verdict.IMPROVEMENT}) for point in whole]
-    view = window(changed(begun, series=tuple(worst)))
+    view = choose_window(changed(begun, series=tuple(worst)))
     assert len(view.dots) == MOST
     assert (view.before, view.after) == (7, 27)
     assert (view.first, view.last) == (1, MOST)
@@ -180,7 +180,7 @@ def test_a_long_series_is_shown_around_its_change_and_stays_small() -> None:
 
 def test_the_newest_points_are_shown_where_the_change_is_among_them() -> None:
     late = {"before": commit(200), "candidates": (Candidate(commit=commit(201)),)}
-    view = window(found_step().model_copy(update={"series": tuple(points({201: 0.031}, 230)), **late}))
+    view = choose_window(found_step().model_copy(update={"series": tuple(points({201: 0.031}, 230)), **late}))
     assert (view.first, view.last) == (30, 229)
 
 
@@ -188,7 +188,7 @@ def test_an_outlier_does_not_flatten_the_others() -> None:
     series = list(bisected_step().series)
     series[3] = series[3].model_copy(update={"effect": effect_of(40.0, 30.0, 50.0)})
     report = changed(bisected_step(), series=tuple(series))
-    assert fit_axes(window(report)).along.high < 6
+    assert fit_axes(choose_window(report)).along.high < 6
     assert 'r="1.6"' in picture(report)
 
 

@@ -8,7 +8,7 @@ from harness.store.database.columns import key_text
 from harness.store.database.tables import ARTIFACTS, ARTIFACTS_OF_RESULTS, RESULTS
 from harness.store.database.views.rows import load_rows
 from harness.store.database.views.selecting import ids_of, is_among, is_stored_text, list_cells, within
-from harness.store.history import ArtifactInfo, Options, Page, Period, ResultPage, ResultRow, Selection
+from harness.store.history import ArtifactInfo, FilterValues, Page, Period, ResultPage, ResultRow, Selection
 
 
 def list_latest(connection: Connection, selection: Selection, page: Page) -> ResultPage:
@@ -58,7 +58,7 @@ def list_artifacts(connection: Connection, uid: str) -> tuple[ArtifactInfo, ...]
     return tuple(sorted(files, key=lambda file: file.name))
 
 
-def load_options(connection: Connection) -> Options:
+def load_options(connection: Connection) -> FilterValues:
     """Return the values that filters can take, of cells that have results."""
     cells = list_cells(connection, Selection())
     devices = {cell.device: cell for cell in cells}
@@ -69,7 +69,7 @@ def load_options(connection: Connection) -> Options:
             select(func.count()).select_from(RESULTS).scalar_subquery(),
         )
     ).one()
-    return Options(
+    return FilterValues(
         models=tuple(sorted({cell.model for cell in cells})),
         backends=tuple(sorted({cell.backend for cell in cells if cell.backend})),
         devices=tuple(

@@ -37,7 +37,7 @@ from harness.store.history import (
     CommitPage,
     CommitRow,
     Coverage,
-    Options,
+    FilterValues,
     Page,
     Period,
     ResultPage,
@@ -58,7 +58,7 @@ class History:
         self._database = database
         self._clock = clock
 
-    def options(self) -> Options:
+    def options(self) -> FilterValues:
         """Return the values that filters can take."""
         with self._database.read() as connection:
             return load_options(connection)
