@@ -71,6 +71,11 @@ def interval_of(metric: Metric, looks: int = 1) -> LaunchInterval | None:
     return compute_interval(medians, metric.median, looks, is_difference=metric.metric == DYNAMIC_ENERGY)
 
 
+def known_interval(metric: Metric) -> LaunchInterval | None:
+    """Return the interval that a metric was stored with; older versions stored none, and then it is computed."""
+    return metric.interval or interval_of(metric)
+
+
 def compute_interval(
     medians: Sequence[float], center: float, looks: int = 1, *, is_difference: bool = False
 ) -> LaunchInterval | None:

@@ -15,7 +15,7 @@ from harness.core.comparison import Comparison
 from harness.core.device import Device, DeviceState
 from harness.core.evaluation import Evaluation
 from harness.core.generation import GenerationRequest
-from harness.core.launch_interval import interval_of
+from harness.core.launch_interval import known_interval
 from harness.core.long_run import LongRun
 from harness.core.metric import Metric
 from harness.core.note import THROTTLED, Note
@@ -287,7 +287,7 @@ def _without_samples(metric: Metric) -> Metric:
     control = metric.control
     if control is not None:
         control = control.model_copy(update={"control_values": (), "control_launches": ()})
-    interval = metric.interval or interval_of(metric)  # results of older versions have none
+    interval = known_interval(metric)
     return metric.model_copy(update={"samples": (), "launches": (), "interval": interval, "control": control})
 
 

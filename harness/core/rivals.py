@@ -12,15 +12,19 @@ _SAME_WORK: Final = frozenset({"framework", "backend", "recipe", "delegate", "th
 """Axes that leave the work the same: where a specification has others, only its exports show what they change."""
 
 
-def compute_speeds(results: Iterable[Result]) -> dict[str, float]:
+def compute_speeds(results: Iterable[Result], *, across_runs: bool = False) -> dict[str, float]:
     """Return by uid how many times as fast each result is as the first that did the same work in the same place.
 
     A result without a rival has no speed. Nor have those of several frameworks: launches that were not paired do not
     tell which of them is faster.
+
+    Args:
+        results: What to compare.
+        across_runs: Compare results of several runs, too, between which the machine may have changed.
     """
     speeds: dict[str, float] = {}
     for rivals in group_rivals(results):
-        if has_several_frameworks(rivals):
+        if has_several_frameworks(rivals) or (are_of_several_runs(rivals) and not across_runs):
             continue
         reference = main_metric(rivals[0].metrics)
         for result in rivals if len(rivals) > 1 else ():
@@ -58,6 +62,11 @@ def may_be_ranked(result: Result) -> bool:
 def has_several_frameworks(results: Iterable[Result]) -> bool:
     """Return whether results are those of more than one framework."""
     return len({result.benchmark.framework for result in results}) > 1
+
+
+def are_of_several_runs(results: Iterable[Result]) -> bool:
+    """Return whether results are those of more than one run: a machine changes between runs."""
+    return len({result.run for result in results}) > 1
 
 
 def _describe_work(result: Result) -> Hashable:

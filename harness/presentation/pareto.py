@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from harness.core.evaluation import Statistic
-from harness.core.launch_interval import interval_of
+from harness.core.launch_interval import known_interval
 from harness.core.metric import Direction, convert, main_metric
 from harness.core.result import Result
 from harness.presentation.text import Line, Span, Tone, make_printable
@@ -105,7 +105,7 @@ def _compromise(result: Result) -> Compromise | None:
     latency = convert(main.median, main.unit, "ns")
     if latency is None or main.direction is Direction.HIGHER:
         return None
-    interval = main.interval or interval_of(main)
+    interval = known_interval(main)
     scale = latency / main.median if main.median else 1.0
     time = Range(latency, latency, latency)
     if interval is not None:

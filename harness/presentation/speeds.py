@@ -7,10 +7,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from harness.core.launch_interval import interval_of
+from harness.core.launch_interval import known_interval
 from harness.core.metric import Direction, Metric, convert, main_metric
 from harness.core.result import Result
-from harness.core.rivals import group_rivals, has_several_frameworks
+from harness.core.rivals import are_of_several_runs, group_rivals, has_several_frameworks
 from harness.presentation.numbers import format_factors
 from harness.presentation.text import Line, Span, Tone, make_printable
 
@@ -65,7 +65,7 @@ def describe_fastest(results: Sequence[Result]) -> Iterator[Line]:
             names = _join([Span(make_printable(name)) for name in sorted({each.benchmark.framework for each in group})])
             yield Line.of(f"{field}: ", *names, " are not ranked here; `harness rank` does that, by pairs of launches")
             continue
-        if _are_of_several_runs(group):
+        if are_of_several_runs(group):
             continue
         if len(ranked) < 2:
             why = "cannot be trusted" if not all(result.trusted for result in group) else "have no interval"
@@ -85,17 +85,13 @@ def find_fastest(results: Sequence[Result]) -> frozenset[str]:
     """Return the uids of the results that may be called fastest of one run; none where all of them may be."""
     fastest: set[str] = set()
     for group in group_rivals(results):
-        if has_several_frameworks(group) or _are_of_several_runs(group):
+        if has_several_frameworks(group) or are_of_several_runs(group):
             continue
         ranked = _rank(group)
         leaders = _leaders(ranked)
         if len(leaders) < len(ranked):
             fastest.update(rival.result.uid for rival in leaders if rival.result.trusted)
     return frozenset(fastest)
-
-
-def _are_of_several_runs(group: Sequence[Result]) -> bool:
-    return len({result.run for result in group}) > 1
 
 
 def _rank(group: Sequence[Result]) -> list[_Rival]:
@@ -111,7 +107,7 @@ def _as_rival(result: Result, reference: Metric) -> _Rival | None:
     A doubt of known size makes the median too slow by as much at most.
     """
     main, errors = main_metric(result.metrics), [note.error for note in result.notes if not note.trust]
-    interval = (main.interval or interval_of(main)) if main is not None else None
+    interval = known_interval(main) if main is not None else None
     if main is None or interval is None or interval.low <= 0 or None in errors:
         return None
     low, high = (convert(end, main.unit, reference.unit) for end in (interval.low, interval.high))

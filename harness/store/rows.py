@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from harness.core.build import BuildInfo
 from harness.core.comparison import Comparison
-from harness.core.launch_interval import interval_of
+from harness.core.launch_interval import known_interval
 from harness.core.metric import Metric
 from harness.core.result import Result
 from harness.core.scalars import Scalar
@@ -253,7 +253,7 @@ def _describe(metric: Metric, comparison: Comparison | None) -> dict[str, object
     summary = {_REPEATED.get(name, name): value for name, value in metric.summary.items()}
     named = {column: summary.pop(name, None) for name, column in _COLUMNS_OF_STATISTICS.items()}
     compared = comparison is not None and metric.name == comparison.metric
-    interval = metric.interval or interval_of(metric)  # results of older versions have none
+    interval = known_interval(metric)
     return {
         **named,
         "median_low": interval.low if interval is not None else None,

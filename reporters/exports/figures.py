@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from harness.core.device import ELSEWHERE
-from harness.core.launch_interval import interval_of
+from harness.core.launch_interval import known_interval
 from harness.core.metric import Direction, Metric, convert
 from harness.core.result import Result
 
@@ -101,7 +101,7 @@ def _select(result: Result, metric: Metric, omissions: Omissions) -> Iterator[Ex
     elif value is None or not math.isfinite(value):
         omissions.add("metric without a finite value", "metrics without a finite value")
     else:
-        interval = metric.interval or interval_of(metric)
+        interval = known_interval(metric)
         low, high = (None, None) if interval is None else (interval.low, interval.high)
         low = low if low is not None and math.isfinite(low) and low <= value else None
         high = high if high is not None and math.isfinite(high) and high >= value else None

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import ValidationError
 from rich.console import Console
 
-from harness.core.launch_interval import interval_of
+from harness.core.launch_interval import known_interval
 from harness.core.metric import main_metric
 from harness.core.ranking import RankingParameters
 from harness.core.result import Result
@@ -40,7 +40,7 @@ def _describe(result: Result) -> RankedProgram | None:
     if result.rank is None:
         return None
     main = main_metric(result.metrics) if result.ok else None
-    interval = (main.interval or interval_of(main)) if main is not None else None
+    interval = known_interval(main) if main is not None else None
     return RankedProgram(
         uid=result.uid,
         model=result.benchmark.model,

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from harness.core.build import BuildInfo
-from harness.core.launch_interval import interval_of
+from harness.core.launch_interval import known_interval
 from harness.core.metric import Metric, main_metric
 from harness.core.result import Result
 from harness.store.canonical_json import to_json_line
@@ -145,7 +145,7 @@ def commit_key(build: BuildInfo) -> CommitKey:
 
 
 def _describe_metric(metric: Metric, position: int, time: float, *, is_main: bool) -> dict[str, object]:
-    interval = metric.interval or interval_of(metric)  # results of older versions have none
+    interval = known_interval(metric)
     return {
         "position": position,
         "is_main": is_main,

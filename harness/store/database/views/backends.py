@@ -36,7 +36,8 @@ def list_backends(connection: Connection, model: str, devices: tuple[str, ...]) 
     rows = _keep_newest((cell, loaded[identity]) for identity, cell in good.items() if identity in loaded)
     results = _load_bodies(connection, [row.uid for row in rows])
     known = {results[row.uid].uid: row.uid for row in rows if row.uid in results}  # a column may shorten a uid
-    speeds = {known[uid]: speed for uid, speed in compute_speeds(results[uid] for uid in known.values()).items()}
+    ratios = compute_speeds((results[uid] for uid in known.values()), across_runs=True)
+    speeds = {known[uid]: ratio for uid, ratio in ratios.items()}
     return tuple(_describe(row, results.get(row.uid), speeds.get(row.uid)) for row in rows)
 
 
