@@ -1,9 +1,9 @@
 """Protocols of platforms, frameworks and reporters, and of the progress that they show. Keep them narrow.
 
 Plug-ins are found by entry point (groups `edge_harness.platforms`, `edge_harness.frameworks`,
-`edge_harness.reporters` and `edge_harness.named_reporters`); each entry names a factory `create(settings: Settings)` that returns one of these. Formats of
-files (`edge_harness.foreign_formats`) need no settings: `create()`. Probes (`edge_harness.probes`) are made for a
-request: `create(request: ProbeRequest)`.
+`edge_harness.reporters` and `edge_harness.named_reporters`); each entry names a factory `create(settings: Settings)`
+that returns one of these. Formats of files (`edge_harness.foreign_formats`) need no settings: `create()`. Probes
+(`edge_harness.probes`) are made for a request: `create(request: ProbeRequest)`.
 `harness.testing` has a contract suite for each. Those of sources are in `harness.core.commit`, those of reporters and
 channels of alarms in `harness.core.alarm_protocols`. Import every name from here.
 
