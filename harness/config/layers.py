@@ -69,7 +69,7 @@ def resolve(
             the file that sets it. All mistakes of the project are told at once.
     """
     if project is not None and project.mistakes:
-        raise _describe_mistakes(project, table)
+        raise _describe_mistakes(project, _find_mistakes(project, table))
     try:
         return _join(
             flags, table=table, config=config, environment=environment, default_args=default_args, project=project
@@ -77,7 +77,10 @@ def resolve(
     except UsageError as error:
         if project is None or not error.message.startswith(f"{project.file}:"):
             raise
-        raise _describe_mistakes(project, table) from error
+        mistakes = _find_mistakes(project, table)
+        if not mistakes:  # each value is right for itself
+            raise
+        raise _describe_mistakes(project, mistakes) from error
 
 
 def _join(
@@ -115,9 +118,13 @@ def _join(
     return dataclasses.replace(settings, plug_ins=tuple(plug_ins), requested=frozenset(requested))
 
 
-def _describe_mistakes(project: ProjectDefaults, table: OptionTable) -> UsageError:
-    """Return one error for all mistakes of a project's file, in their order."""
-    mistakes = [error for key in project.keys if (error := _find_mistake(project, key, table)) is not None]
+def _find_mistakes(project: ProjectDefaults, table: OptionTable) -> list[UsageError]:
+    """Return the mistakes of a project's file, in their order."""
+    return [error for key in project.keys if (error := _find_mistake(project, key, table)) is not None]
+
+
+def _describe_mistakes(project: ProjectDefaults, mistakes: Sequence[UsageError]) -> UsageError:
+    """Return one error for at least one mistake of a project's file."""
     if len(mistakes) == 1:
         return mistakes[0]
     lines = [f"{mistake.message}\n    hint: {mistake.hint}" for mistake in mistakes]

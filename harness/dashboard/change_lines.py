@@ -160,13 +160,7 @@ def is_worse(change: ChangeRow) -> bool:
 def _name_role(change: ChangeRow) -> str:
     if change.culprit:
         return "culprit" if len(change.culprits) < 2 else f"{len(change.culprits)} culprits"
-    return (
-        "first with it"
-        if change.proof is ProofKind.ALARM
-        else "treatment"
-        if change.proof is ProofKind.COMPARISON
-        else ""
-    )
+    return {ProofKind.ALARM: "first with it", ProofKind.COMPARISON: "treatment"}.get(change.proof, "")
 
 
 def _format_levels(change: ChangeRow) -> str:

@@ -52,7 +52,8 @@ def _step(result: Result) -> tuple[str, ...]:
         return control, treatment, "0", "", "", "the same bytes"
     difference = "" if comparison.difference is None else format_change(comparison.difference)
     interval = format_interval(comparison.low, comparison.high) or "open"
-    return control, treatment, str(len(comparison.pairs)), difference, interval, ""
+    failure = "" if result.ok else result.reason or result.outcome.words
+    return control, treatment, str(len(comparison.pairs)), difference, interval, failure
 
 
 def _describe(culprit: Culprit) -> tuple[str, str, str, str]:
