@@ -7,6 +7,7 @@ from typing import Final
 from harness.core.alarm import Alarm
 from harness.core.build import BuildInfo
 from harness.core.cached_files import CachedFile
+from harness.core.culprit import SearchAnswer
 from harness.core.device import Device
 from harness.core.program_graph import OperatorIdentity
 from harness.core.ranking import Rank
@@ -17,7 +18,7 @@ from harness.core.self_check import SelfCheck
 from harness.core.values import Value
 from harness.presentation.differences import ResultDifference
 
-DOCUMENT_VERSION: Final = "1.0"
+DOCUMENT_VERSION: Final = "1.1"
 """Version of each document here. Its first number is raised when a field changes its meaning or goes away, else the
 second."""
 
@@ -83,10 +84,12 @@ class ReportDocument(Document):
 
     Attributes:
         results: All selected results.
+        search: Answer of the search that the last run was; null where it was none, or gave none.
         unreadable: Messages about damaged results, which are left out.
     """
 
     results: tuple[ListedResult, ...]
+    search: SearchAnswer | None = None
     unreadable: tuple[str, ...] = ()
 
 

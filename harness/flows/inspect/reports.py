@@ -93,10 +93,15 @@ def describe(path: Path | None, settings: Settings, selection: ResultFilter, con
         UsageError: There is no result at the path.
     """
     stored = StoredResults(path, settings.local_reporter, selection)
-    results = tuple(map(_listed, stored))
-    unreadable = tuple(problem.message for problem in stored.unreadable)
-    print_document(ReportDocument(results=results, unreadable=unreadable), console)
-    return ExitCode.ENVIRONMENT if unreadable else ExitCode.OK
+    results = [StoredResult(without_samples(each.result), each.file) for each in stored]
+    is_search = selection.last_run and _are_of_search([each.result for each in results])
+    document = ReportDocument(
+        results=tuple(map(_listed, results)),
+        search=read_answer(settings.local_reporter, results[0].result.run) if is_search else None,
+        unreadable=tuple(problem.message for problem in stored.unreadable),
+    )
+    print_document(document, console)
+    return ExitCode.ENVIRONMENT if document.unreadable else ExitCode.OK
 
 
 def _listed(stored: StoredResult) -> ListedResult:

@@ -16,6 +16,7 @@ from harness.core.reproduction import Reproduction
 from harness.core.result import Report
 from harness.flows.inspect import reports
 from harness.flows.inspect.stored_results import EVERYTHING, ResultFilter
+from harness.presentation.documents import ReportDocument
 from harness.store.search_answers import save_answer
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import failed_result, noisy_result, ok_result, report_of
@@ -281,6 +282,23 @@ def test_the_last_run_shows_the_answer_of_a_bisection_before_its_comparisons(tmp
     lines = _show_last(tmp_path).splitlines()
     assert lines[:2] == ["mv2/slow: bisected from v1 to v2", "nothing above 1 %"]
     assert ["0", "the", "same", "bytes"] in [line.split()[-4:] for line in lines]
+
+
+def _describe_last(folder: Path) -> ReportDocument:
+    stream = io.StringIO()
+    reports.describe(None, Settings(local_reporter=folder), ResultFilter(last_run=True), Console(file=stream))
+    return ReportDocument.model_validate_json(stream.getvalue())
+
+
+def test_a_document_of_a_bisection_has_its_answer(tmp_path: Path) -> None:
+    _keep_steps(tmp_path, "ab12")
+    assert _describe_last(tmp_path).search is None
+    found = SearchResult(ending=SearchEnding.NOTHING, smallest_log_ratio=0.01, reason="nothing above 1 %")
+    answer = SearchAnswer(run="ab12", benchmark="mv2/slow", good="v1", bad="v2", result=found)
+    save_answer(tmp_path, answer)
+    document = _describe_last(tmp_path)
+    assert document.search == answer
+    assert len(document.results) == 2
 
 
 def test_comparisons_of_a_search_without_an_answer_are_no_answer(tmp_path: Path) -> None:
