@@ -1,14 +1,14 @@
 """Alarms: changes that are verified, searched for their culprit and reported, each once."""
 
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Final
 
-from pydantic import Field
+from pydantic import NonNegativeFloat, NonNegativeInt
 
 from harness.core.change import Change
 from harness.core.commit import Commit
 from harness.core.comparison import Verdict, tail_figure
-from harness.core.culprit import Candidate, Count, Culprit, SearchResult
+from harness.core.culprit import Candidate, Culprit, SearchResult
 from harness.core.effect import Effect
 from harness.core.series import SeriesPoint
 from harness.core.values import Value
@@ -87,9 +87,9 @@ class Verification(Value):
     verdict: Verdict
     reason: str
     effect: Effect | None = None
-    evidence: Annotated[float, Field(ge=0)] = 1.0
-    pairs: Count = 0
-    seconds: Annotated[float, Field(ge=0)] = 0.0
+    evidence: NonNegativeFloat = 1.0
+    pairs: NonNegativeInt = 0
+    seconds: NonNegativeFloat = 0.0
     log_ratios: tuple[float, ...] = ()
     figures: tuple[tuple[float, ...], ...] = ()
     figure: str = ""
@@ -166,7 +166,7 @@ class Alarm(Value):
     reason: str = ""
     opened: float
     updated: float
-    attempts: Count = 0
+    attempts: NonNegativeInt = 0
     verification: Verification | None = None
     search: SearchResult | None = None
     candidates: tuple[Candidate, ...] = ()

@@ -3,14 +3,14 @@
 from enum import StrEnum
 from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import Field, NonNegativeFloat, PositiveFloat
 
 from harness.core.build import BuildInfo
 from harness.core.effect import Effect, effect_of
 from harness.core.evaluation import OutputComparison, OutputVerdict
 from harness.core.note import Note
 from harness.core.order_statistics import median
-from harness.core.values import Value
+from harness.core.values import Share, Value
 
 STATISTICS: Final = ("min", "p25", "median", "mean", "p90")
 """The five figures of a launch that evidence is gathered from, in this order everywhere: from its best to its worst."""
@@ -26,11 +26,6 @@ mean, less extreme than the best."""
 def tail_figure(statistic: str) -> str:
     """Return the name of a figure that shows the tail of a launch; empty for one that shows the typical iteration."""
     return statistic if statistic in {*STATISTICS[3:], *GAIN_STATISTICS[3:]} else ""
-
-
-Share = Annotated[float, Field(gt=0, lt=1)]
-Positive = Annotated[float, Field(gt=0)]
-Tolerated = Annotated[float, Field(ge=0)]
 
 
 class Verdict(StrEnum):
@@ -86,16 +81,16 @@ class Parameters(Value):
 
     alpha: Share = 0.01
     beta: Share = 0.05
-    margin: Positive = 0.01
-    tail_margin: Positive = 0.05
+    margin: PositiveFloat = 0.01
+    tail_margin: PositiveFloat = 0.05
     max_pairs: Annotated[int, Field(ge=1)] = 100
-    max_seconds: Positive | None = None
-    precision: Positive | None = None
+    max_seconds: PositiveFloat | None = None
+    precision: PositiveFloat | None = None
     gate: bool = False
     fdr: Share = 0.05
     seed: int
     interleave: Interleave = Interleave.LAUNCH
-    output_tolerance: Tolerated | None = None
+    output_tolerance: NonNegativeFloat | None = None
 
 
 class Pair(Value):

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
 from harness.core.commit import Commit
 from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS
@@ -14,7 +14,6 @@ OF_SEARCH: Final = "regress"
 """FAI-PEP's kind of run of the comparisons of a search."""
 
 Probability = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=0)]
 
 
 class Candidate(Value):
@@ -52,7 +51,7 @@ class Culprit(Value):
     before: str
     probability: Probability
     effect: Effect
-    evidence: Annotated[float, Field(ge=0)]
+    evidence: NonNegativeFloat
     confirmed: bool
     figure: str = ""
     merges: tuple[str, ...] = ()
@@ -106,7 +105,7 @@ class SearchResult(Value):
     unexplained_log_ratio: float | None = None
     further_probability: Probability = 0.0
     smallest_log_ratio: float
-    pairs: Count = 0
+    pairs: NonNegativeInt = 0
     reason: str
     figure: str = STATISTICS[ESTIMATED_STATISTIC]
     ruled_out: tuple[RuledOut, ...] = ()

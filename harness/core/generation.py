@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import Annotated, Final, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, NonNegativeInt, model_validator
 
 from harness.core.values import Value
 
@@ -25,8 +25,6 @@ TOKENIZER: Final = "files.tokenizer"
 PROMPT: Final = "generation.prompt"
 """Key of the file with the tokens of a prompt that is a text: raw little-endian int64."""
 
-Count = Annotated[int, Field(ge=0)]
-
 
 class GenerationRequest(Value):
     """Request to generate tokens: a prompt is processed, then tokens follow one by one, always the likeliest.
@@ -43,7 +41,7 @@ class GenerationRequest(Value):
     prompt_tokens: Annotated[int, Field(ge=1)] = 128
     prompt: str | None = None
     new_tokens: Annotated[int, Field(ge=1)] = 64
-    depth: Count = 0
+    depth: NonNegativeInt = 0
     perplexity: str | None = None
 
 
@@ -62,7 +60,7 @@ class TokenStream(Value):
     """
 
     prompt_tokens: Annotated[int, Field(ge=1)]
-    depth: Count = 0
+    depth: NonNegativeInt = 0
     prefill_ns: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     token_times_ns: Annotated[tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...], Field(min_length=1)]
     tokens: tuple[int, ...] = ()

@@ -2,11 +2,9 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, PositiveFloat
 
-from harness.core.values import Value
-
-Share = Annotated[float, Field(gt=0, lt=1)]
+from harness.core.values import Share, Value
 
 
 class RankingParameters(Value):
@@ -25,9 +23,9 @@ class RankingParameters(Value):
 
     alpha: Share = 0.05
     beta: Share = 0.05
-    margin: Annotated[float, Field(gt=0)] = 0.01
+    margin: PositiveFloat = 0.01
     max_rounds: Annotated[int, Field(ge=1)] = 60
-    max_seconds: Annotated[float, Field(gt=0)] | None = None
+    max_seconds: PositiveFloat | None = None
     seed: int
     tolerance: Share = 1e-3
 

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import Field, PositiveFloat
 
 from harness.core.values import Value
 
@@ -18,8 +18,6 @@ MOST_SAMPLES: Final = 100_000
 
 SCENARIO: Final = ("arrival", "sustained_s")
 """Placeholders by which commands know when their executions are asked for, and for how long."""
-
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Pattern(StrEnum):
@@ -42,8 +40,8 @@ class Arrival(Value):
     """
 
     pattern: Pattern
-    interval_s: Seconds
-    deadline_s: Seconds | None = None
+    interval_s: PositiveFloat
+    deadline_s: PositiveFloat | None = None
     seed: int = 0
 
     @property

@@ -1,8 +1,6 @@
 """Series of commits: one point for each comparison of a commit with its control, of any metric."""
 
-from typing import Annotated
-
-from pydantic import Field
+from pydantic import NonNegativeInt, PositiveFloat
 
 from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Verdict
 from harness.core.effect import Effect
@@ -34,7 +32,7 @@ class FigureEffect(Value):
     """
 
     log_ratio: float
-    standard_error: Annotated[float, Field(gt=0)] | None = None
+    standard_error: PositiveFloat | None = None
 
 
 class SeriesPoint(Value):
@@ -73,8 +71,8 @@ class SeriesPoint(Value):
     control_order: int | None
     verdict: Verdict = Verdict.UNDECIDED
     effect: Effect | None = None
-    standard_error: Annotated[float, Field(gt=0)] | None = None
-    pairs: Annotated[int, Field(ge=0)] = 0
+    standard_error: PositiveFloat | None = None
+    pairs: NonNegativeInt = 0
     result: str = ""
     figures: tuple[FigureEffect, ...] = ()
     outputs: OutputVerdict | None = None

@@ -3,9 +3,9 @@
 import operator
 import re
 from collections.abc import Mapping
-from typing import Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Value(BaseModel):
@@ -13,6 +13,9 @@ class Value(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+"""Share of a whole: neither none of it nor all."""
 
 AnyValue = TypeVar("AnyValue", bound=Value)
 

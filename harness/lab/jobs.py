@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue, NonNegativeInt
 
 import harness
 from harness.config.settings import Settings
@@ -145,7 +145,7 @@ class LabFile(Value):
 
     sha256: Annotated[str, Field(pattern=r"\A[0-9a-f]{64}\z")]
     name: Annotated[str, Field(min_length=1, max_length=255, pattern=r"\A[^/\\\x00-\x1f]+\z")]
-    size_bytes: Annotated[int, Field(ge=0)]
+    size_bytes: NonNegativeInt
 
     def below(self, folder: Path) -> Path:
         """Return its place in a folder of files by content."""

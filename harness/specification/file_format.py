@@ -8,7 +8,7 @@ descriptions that an editor shows are their docstrings.
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue, NonNegativeFloat, PositiveFloat
 
 from harness.core.benchmark import ENERGY_TESTS, POWER
 from harness.core.examples import Scores
@@ -16,6 +16,7 @@ from harness.core.generation import MOST_TOKENS
 from harness.core.power import PowerMethod
 from harness.core.same_work import DEFAULT_TOLERANCE
 from harness.core.scalars import Scalar
+from harness.core.values import Share
 from harness.specification.sections import (
     Converter,
     Count,
@@ -24,15 +25,12 @@ from harness.specification.sections import (
     FileEntry,
     Files,
     Flag,
-    Limit,
     Many,
     Name,
     Outputs,
     Placeholder,
     PlatformArgs,
-    Seconds,
     Section,
-    Share,
     Step,
     Voltage,
 )
@@ -75,7 +73,7 @@ class MonsoonEntry(Section):
         disable_usb: Cut the device's USB connection while it records; then reach the device over Wi-Fi.
     """
 
-    collection_time: Limit | None = None
+    collection_time: PositiveFloat | None = None
     voltage: Voltage | None = None
     disable_usb: Flag | None = None
 
@@ -93,8 +91,8 @@ class PowerEntry(MonsoonEntry):
     """
 
     method: Annotated[PowerMethod, Field(strict=False)] | None = None
-    baseline: Limit | None = None
-    window: Limit | None = None
+    baseline: PositiveFloat | None = None
+    window: PositiveFloat | None = None
 
 
 TokenCount = Annotated[int, Field(ge=1, le=MOST_TOKENS)] | Placeholder
@@ -119,7 +117,7 @@ class GenerationEntry(Section):
     perplexity: Name | None = None
 
 
-Positive = Annotated[float, Field(gt=0)] | Placeholder
+Positive = PositiveFloat | Placeholder
 """Number above 0, or the placeholder that has it."""
 
 
@@ -199,8 +197,8 @@ class ModelSection(Section):
     command_args: str = ""
     platform_args: PlatformArgs | None = None
     backend_options: dict[Name, Scalar] = {}
-    timeout: Limit | None = None
-    cooldown: Seconds | None = None
+    timeout: PositiveFloat | None = None
+    cooldown: NonNegativeFloat | None = None
     repeat: Count | None = None
     max_repeat: Count | None = None
     repeat_precision: Share | None = None
@@ -353,7 +351,7 @@ class Test(Section):
     iter: Annotated[int, Field(ge=-1)] = -1
     warmup: Annotated[int, Field(ge=-1)] = -1
     min_iter: Count = 1
-    time_limit_s: Limit | None = None
+    time_limit_s: PositiveFloat | None = None
     repeat: Count | None = None
     max_repeat: Count | None = None
     repeat_precision: Share | None = None
@@ -368,7 +366,7 @@ class Test(Section):
     preprocess: Step | None = None
     postprocess: Step | None = None
     platform_args: PlatformArgs | None = None
-    timeout: Limit | None = None
+    timeout: PositiveFloat | None = None
     env: dict[Name, Scalar] = {}
     log_output: Flag | None = None
     tags: Many[Name] = ()
@@ -391,7 +389,7 @@ class Test(Section):
     power: PowerEntry | None = None
     monsoon: MonsoonEntry | bool | None = None
     degrade: JsonValue = None
-    collection_time: Limit | None = None
+    collection_time: PositiveFloat | None = None
     voltage: Voltage | None = None
 
     @property

@@ -7,7 +7,7 @@ An absent key means that there is no value; `null` is never a value. Names in br
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import ConfigDict, Field, JsonValue, model_validator
+from pydantic import ConfigDict, Field, JsonValue, NonNegativeFloat, NonNegativeInt, PositiveFloat, model_validator
 from pydantic_core import PydanticCustomError
 
 from harness.core.scalars import Scalar
@@ -19,11 +19,8 @@ Many = Annotated[tuple[Item, ...], Field(strict=False)]
 """JSON array. Only the container is lax: pydantic's strict mode would refuse a list for a tuple."""
 
 Name = Annotated[str, Field(min_length=1)]
-Seconds = Annotated[float, Field(ge=0)]
-Limit = Annotated[float, Field(gt=0)]
 Voltage = Annotated[float, Field(gt=0, le=13.5)]
 """What a Monsoon power meter can feed."""
-Share = Annotated[float, Field(gt=0, lt=1)]
 Count = Annotated[int, Field(ge=1)]
 Dimensions = Many[Count]
 Placeholder = Annotated[str, Field(pattern=r"^\{[^{}]+\}$")]
@@ -70,7 +67,7 @@ class DataEntry(Section):
 
     provider: Name
     count: Count | None = None
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: NonNegativeInt = 0
     options: dict[Name, JsonValue] = {}
 
 
@@ -94,7 +91,7 @@ class ExportEntry(Section):
     definition: Name
     recipe: Name
     inputs: dict[Name, ExportInput] = {}
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: NonNegativeInt = 0
     calibration: Count = 8
     options: dict[str, Scalar] = {}
     calibration_data: Data | None = None
@@ -176,9 +173,9 @@ class PlatformArgs(Section):
         process_key: Not supported.
     """
 
-    taskset: Name | Annotated[int, Field(ge=0)] | None = None
-    sleep_before_run: Seconds | None = None
-    timeout: Limit | None = None
+    taskset: Name | NonNegativeInt | None = None
+    sleep_before_run: NonNegativeFloat | None = None
+    timeout: PositiveFloat | None = None
     env: dict[Name, Scalar] = {}
     log_output: Flag | None = None
     non_blocking: JsonValue = None

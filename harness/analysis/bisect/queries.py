@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, NonNegativeInt
 
-from harness.core.comparison import ESTIMATED_STATISTIC, Share
-from harness.core.values import Value
+from harness.core.comparison import ESTIMATED_STATISTIC
+from harness.core.values import Share, Value
 
 
 class SearchConfig(Value):
@@ -25,7 +25,7 @@ class SearchConfig(Value):
 
     confidence: Share = 0.99
     alpha: Share = 0.01
-    confirm_pairs: Annotated[int, Field(ge=0)] = 100
+    confirm_pairs: NonNegativeInt = 100
     batch: Annotated[int, Field(ge=1)] = 4
     max_pairs: Annotated[int, Field(ge=1)] = 1000
     smallest: Share = 0.25

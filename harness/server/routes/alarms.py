@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import Field
 
 from harness.core.alarm import AlarmReport
@@ -19,22 +19,19 @@ from harness.server.routes.dependencies import (
     NOT_FOUND,
     PartHere,
     PeriodHere,
+    Reader,
     SelectionHere,
     ServicesHere,
     Writer,
-    require,
 )
 from harness.server.services import Services
 from harness.store.database.alarms import add_remark, store_alarm
-from harness.store.database.tokens import Scope
 from harness.store.history import AlarmAction, AlarmDetail, AlarmRemark, AlarmRow
 
 router = APIRouter(responses=ERRORS, tags=["alarms"])
 
 _LATEST_S: Final = 253_402_300_799.0
 """End of the year 9999, which stands for a mute without an end."""
-
-Reader = Annotated[Caller, Depends(require(Scope.READ))]
 
 
 class NewRemark(Value):

@@ -56,6 +56,7 @@ BODY_ERRORS: Final[dict[int | str, dict[str, Any]]] = {
 ServicesHere = Annotated[Services, Depends(services_of)]
 SelectionHere = Annotated[Selection, Depends(select_in_api)]
 PartHere = Annotated[Page, Depends(choose_part)]
+Reader = Annotated[Caller, Depends(require(Scope.READ))]
 Writer = Annotated[Caller, Depends(require(Scope.WRITE))]
 
 

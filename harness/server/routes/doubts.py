@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 
 from harness.core.device_doubt import DeviceDoubt, PostedDoubts
 from harness.core.values import Value
-from harness.server.access import Caller
 from harness.server.bodies import parse_document, read_json
-from harness.server.routes.dependencies import BODY_ERRORS, ERRORS, ServicesHere, Writer, require
+from harness.server.routes.dependencies import BODY_ERRORS, ERRORS, Reader, ServicesHere, Writer
 from harness.store.database.doubts import load_doubts, store_doubts
-from harness.store.database.tokens import Scope
 
 router = APIRouter(responses=ERRORS, tags=["doubts"])
-
-Reader = Annotated[Caller, Depends(require(Scope.READ))]
 
 
 class StoredDoubts(Value):

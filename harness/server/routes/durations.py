@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 
 from harness.core.durations import DurationQuery, KnownDurations
-from harness.server.access import Caller
 from harness.server.bodies import parse_document, read_json
-from harness.server.routes.dependencies import BODY_ERRORS, ERRORS, ServicesHere, require
+from harness.server.routes.dependencies import BODY_ERRORS, ERRORS, Reader, ServicesHere
 from harness.store.database.durations import load_durations
-from harness.store.database.tokens import Scope
 
 router = APIRouter(responses=ERRORS, tags=["results"])
-
-Reader = Annotated[Caller, Depends(require(Scope.READ))]
 
 
 @router.post(

@@ -8,13 +8,12 @@ from hashlib import sha256
 from typing import Annotated, Any, BinaryIO, Final, cast
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Path, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from harness.core.errors import UsageError
 from harness.core.result import Result
-from harness.server.access import Caller
 from harness.server.answers import ErrorAnswer, RequestRefused
 from harness.server.archives import stream_archive
 from harness.server.bodies import read_json
@@ -33,22 +32,20 @@ from harness.server.routes.dependencies import (
     NOT_FOUND,
     PartHere,
     PeriodHere,
+    Reader,
     SelectionHere,
     ServicesHere,
     Writer,
-    require,
 )
 from harness.server.services import Services
 from harness.store.canonical_json import to_json_line
 from harness.store.database.artifact_files import check_name as check_artifact_name
 from harness.store.database.artifacts import store_artifact
-from harness.store.database.tokens import Scope
 from harness.store.database.writing import NewResult
 from harness.store.history import ArtifactInfo, ResultPage
 
 router = APIRouter(responses=ERRORS, tags=["results"])
 
-Reader = Annotated[Caller, Depends(require(Scope.READ))]
 Uid = Annotated[str, Path(max_length=200, description="Identifier of a result")]
 
 _CHUNK: Final = 1 << 18

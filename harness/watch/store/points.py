@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Final
+from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field, Json
+from pydantic import BaseModel, ConfigDict, Json, NonNegativeInt, PositiveFloat
 
 from harness.core.comparison import Verdict
 from harness.core.device import ON_PROCESSOR
@@ -41,8 +41,8 @@ class _Row(BaseModel):
     log_ratio: float | None
     low_log_ratio: float | None
     high_log_ratio: float | None
-    standard_error: Annotated[float, Field(gt=0)] | None
-    pairs: Annotated[int, Field(ge=0)]
+    standard_error: PositiveFloat | None
+    pairs: NonNegativeInt
     result: str
     figures: Json[tuple[tuple[float, float | None], ...]]
     outputs: OutputVerdict | None
