@@ -43,6 +43,9 @@ class Links(Protocol):
     def archive(self, uid: str) -> str:
         """Return the address of all files of a result as one archive."""
 
+    def document(self, uid: str) -> str:
+        """Return the address of a result as canonical JSON."""
+
     def artifact(self, uid: str, name: str) -> str:
         """Return the address of a file of a result."""
 
@@ -139,6 +142,10 @@ class LiveLinks(Struct, frozen=True):
     def archive(self, uid: str) -> str:
         """Return `/api/v1/results/UID/archive`."""
         return f"{self.root}/api/v1/results/{_segment(uid)}/archive"
+
+    def document(self, uid: str) -> str:
+        """Return `/api/v1/results/UID`."""
+        return f"{self.root}/api/v1/results/{_segment(uid)}"
 
     def artifact(self, uid: str, name: str) -> str:
         """Return `/api/v1/results/UID/artifacts/NAME`."""

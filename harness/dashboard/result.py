@@ -100,7 +100,7 @@ def render_result(
         body=_render_launches(shown),
         files=[_describe_file(row.uid, file, links) for file in artifacts[:_FILES]],
         files_left=max(len(artifacts) - _FILES, 0),
-        json_href=links.artifact(row.uid, RESULT_FILE),
+        json_href=links.document(row.uid),
         json_name=RESULT_FILE,
         archive_href=links.archive(row.uid),
         reproduce=row.reproduce,

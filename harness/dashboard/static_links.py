@@ -103,6 +103,10 @@ class StaticLinks(Struct, frozen=True):
         """Return `results/UID.zip`."""
         return self._to(archive_file(uid)) if uid in self.pages.results else ""
 
+    def document(self, uid: str) -> str:  # noqa: ARG002 - the archive has it
+        """Return nothing: the JSON of a result is in its archive."""
+        return ""
+
     def artifact(self, uid: str, name: str) -> str:  # noqa: ARG002 - the archive has them
         """Return nothing: files of a result are in its archive."""
         return ""

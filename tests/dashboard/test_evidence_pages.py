@@ -51,7 +51,7 @@ def test_levels_stand_below_what_they_cannot_show_and_have_no_verdict() -> None:
 
 def test_a_result_links_to_its_cell_commit_archive_and_files() -> None:
     text = make_pages()["result"]
-    for address in ("/cells/0123456789abcdef", "/archive", "/artifacts/logs/0.txt", "/artifacts/result.json"):
+    for address in ("/cells/0123456789abcdef", "/archive", "/artifacts/logs/0.txt"):
         assert address in text
     assert f'href="/commits/{3:040x}"' in text
     assert 'class="box"' in text, "samples, launch by launch"

@@ -117,6 +117,14 @@ def test_the_archive_has_the_result_and_its_files(filled: ServerProcess) -> None
         assert archive.read("result.json") == filled.get("/api/v1/results/p1").content
 
 
+def test_every_link_of_a_result_answers(filled: ServerProcess) -> None:
+    filled.session.put(f"{filled.api}/results/p2/artifacts/logs/0.txt", data=b"out", timeout=60)
+    text = filled.get("/results/p2", headers=PAGE).text
+    addresses = {html.unescape(address) for address in re.findall('href="(/[^"]*)"', text)}
+    assert {"/api/v1/results/p2", "/api/v1/results/p2/artifacts/logs/0.txt"} <= addresses
+    assert {address: filled.get(address).status_code for address in addresses} == dict.fromkeys(addresses, 200)
+
+
 def test_an_old_result_is_stale_unless_a_person_asks_for_more(filled: ServerProcess) -> None:
     assert "2025" in filled.get("/coverage").text, "the results of these tests are of a fixed day"
     assert "stale" in _states(filled.get("/coverage").text)
