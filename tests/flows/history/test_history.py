@@ -16,7 +16,7 @@ from harness.core.result import RawLog, Report, Result
 from harness.dashboard.static_links import COMMITS, COMPARISON
 from harness.flows.history.folder import MANIFEST
 from harness.store.canonical_json import load_result
-from harness.testing.results import BUILD, failed_result, ok_result
+from harness.testing.results import BUILD, STARTED, failed_result, ok_result
 from reporters.local import LocalReporter
 from tests.presentation.comparison_samples import every_kind
 
@@ -67,15 +67,20 @@ def _files(site: Path) -> dict[str, bytes]:
     return {path.relative_to(site).as_posix(): path.read_bytes() for path in site.rglob("*") if path.is_file()}
 
 
-def test_every_link_of_every_page_leads_to_a_file_of_the_folder(tree: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("results", ["200", "0"])
+def test_every_link_of_every_page_leads_to_a_file_of_the_folder(tree: Path, tmp_path: Path, results: str) -> None:
     site = tmp_path / "site"
-    assert _write("--output", site) == 0
+    # Several results of a cell, of which only the newest has a page when no further ones are asked for.
+    LocalReporter(tree).report(Report(result=ok_result(uid="second", started=STARTED + 60)))
+    LocalReporter(tree).report(Report(result=failed_result(uid="third", started=STARTED + 120)))
+    assert _write("--output", site, "--results", results) == 0
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > 20
     for page in pages:
         text = page.read_text(encoding="utf-8")
         assert "<script>alert" not in text
         for address in _Links(text).addresses:
+            assert address, page.name
             parts = urlsplit(address)
             assert not parts.scheme, address
             assert not parts.netloc, address
