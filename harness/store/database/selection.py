@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import ColumnElement, Select, and_, exists, false, or_, select
 
 from harness.core.device import device_names
@@ -13,7 +14,7 @@ from harness.core.outcome import Outcome
 from harness.core.patterns import matches_pattern
 from harness.core.result import Result
 from harness.core.scalars import format_scalar
-from harness.store.database.columns import key_text
+from harness.store.database.columns import KEY_CHARACTERS, key_text
 from harness.store.database.doubts import load_doubts
 from harness.store.database.engine import Database
 from harness.store.database.tables import (
@@ -38,7 +39,7 @@ class StoredSelection(Struct, frozen=True):
         backends: Names of backends.
         devices: Identities or names of devices.
         commit: Beginning of the id of the build's commit, or the name that it was asked for by; empty for any.
-        only: Patterns of `model/identifier`, of which one must match; `NAME:VALUE` is not decided here.
+        only: Patterns as of `--only`, of which one must match.
         metrics: Names of metrics, of which the result must have one.
         since: Earliest start of the measurement, Unix seconds.
         until: Latest start.
@@ -70,8 +71,17 @@ def select_uids(database: Database, selection: StoredSelection) -> tuple[str, ..
     """Return the uids of the selected results, oldest first.
 
     Raises:
-        EnvironmentProblem: The database cannot be read.
+        EnvironmentProblem: The database cannot be read, or a result that patterns select from is damaged.
     """
+    if not selection.only or selection.limit is None:
+        return _select_uids(database, selection)
+    candidates = _select_uids(database, structs.replace(selection, limit=None))
+    newest = (uid for uid in reversed(candidates) if _is_named(load_stored(database, uid), selection.only))
+    return tuple(islice(newest, selection.limit))[::-1]
+
+
+def _select_uids(database: Database, selection: StoredSelection) -> tuple[str, ...]:
+    """Return the uids of the selected results, oldest first, and of some that only they themselves show not to be."""
     with database.read() as connection:
         benchmarks = connection.execute(select(BENCHMARKS.c.id, BENCHMARKS.c.model, BENCHMARKS.c.identifier)).all()
         devices = connection.execute(select(DEVICES.c.id, DEVICES.c.identity, DEVICES.c.name)).all()
@@ -82,7 +92,8 @@ def select_uids(database: Database, selection: StoredSelection) -> tuple[str, ..
                     [
                         number
                         for number, model, identifier in benchmarks
-                        if any(matches_pattern(pattern, model, identifier, {}) for pattern in selection.only)
+                        if KEY_CHARACTERS in {len(model), len(identifier)}  # a column may shorten a name
+                        or any(matches_pattern(pattern, model, identifier, {}) for pattern in selection.only)
                     ]
                 )
             )
@@ -110,11 +121,14 @@ def iterate_selected(database: Database, selection: StoredSelection, *, as_measu
         doubts = () if as_measured else load_doubts(connection)
     for uid in select_uids(database, selection):
         result = load_stored(database, uid)
-        if result is not None and _matches(result, selection.only):  # it may have been pruned meanwhile
+        if result is not None and _is_named(result, selection.only):
             yield mark_doubts(result, doubts)
 
 
-def _matches(result: Result, patterns: tuple[str, ...]) -> bool:
+def _is_named(result: Result | None, patterns: tuple[str, ...]) -> bool:
+    """Return whether one of the patterns selects a result, which may have been pruned meanwhile."""
+    if result is None:
+        return False
     info = result.benchmark
     properties = {axis: (format_scalar(value),) for axis, value in info.axes.items()} | {"model": (info.model,)}
     return not patterns or any(

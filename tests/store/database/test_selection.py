@@ -31,6 +31,9 @@ def stored_results() -> list[Result]:
         second.model_copy(update={"build": named}),
         third,
         failed.model_copy(update={"benchmark": other, "started": STARTED + 4}),
+        made("5", "d" * 64, 0, model="m" + "x" * 300, identifier="long" + "x" * 300 + "_end").model_copy(
+            update={"metrics": ()}
+        ),
     ]
 
 
@@ -59,6 +62,10 @@ def _stored(database: Database) -> None:
         (StoredSelection(failed=True), "4"),
         (StoredSelection(cell=compute_cell_key("a" * 64, "phone@processor")), "3"),
         (StoredSelection(models=("mv2",), limit=1), "3"),
+        (StoredSelection(only=("model:mv*",), limit=2), "23"),
+        (StoredSelection(only=("*q8",), limit=1), "3"),
+        (StoredSelection(only=("long*_end",)), "5"),
+        (StoredSelection(only=("*_end", "model:mv2"), limit=3), "135"),
     ],
 )
 def test_each_condition_selects_its_results(selection: StoredSelection, uids: str, database: Database) -> None:
