@@ -182,7 +182,7 @@ def result_filter(
     from harness.flows.inspect.stored_results import ResultFilter, parse_since
 
     time, last_run = parse_since(since, datetime.now(UTC)) if since is not None else (None, False)
-    names = cast("tuple[str, ...]", parse_devices(tuple(devices or ())))
+    names = _device_names(tuple(devices or ()))
     if commit == "":
         raise UsageError("--commit is empty", hint="name a commit, or leave the flag out")
     return ResultFilter(tuple(only or ()), time, last_run, names, commit)
@@ -218,7 +218,7 @@ def stored_selection(
     return StoredSelection(
         models=tuple(models or ()),
         backends=tuple(backends or ()),
-        devices=cast("tuple[str, ...]", parse_devices(tuple(devices or ()))),
+        devices=_device_names(tuple(devices or ())),
         commit=commit or "",
         only=ResultFilter(tuple(only or ())).only,
         metrics=tuple(metrics or ()),
@@ -226,6 +226,18 @@ def stored_selection(
         failed=failed,
         limit=limit,
     )
+
+
+def _device_names(devices: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names that stored results are selected by: those of other tools' devices may have spaces or commas.
+
+    Raises:
+        UsageError: Nothing is named, or an object names no device.
+    """
+    names = cast("tuple[str, ...]", parse_devices(devices))
+    if devices and not names:
+        raise UsageError("--device is empty", hint="name a device, or leave the flag out")
+    return tuple(dict.fromkeys((*names, *devices)))
 
 
 def state_file(path: Path | None, settings: Settings) -> Path:

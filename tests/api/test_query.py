@@ -10,7 +10,7 @@ import pytest
 import harness
 from harness.store.database.engine import open_database
 from harness.store.database.writing import NewResult, store_results
-from harness.testing.results import STARTED, failed_result, ok_result
+from harness.testing.results import DEVICE, STARTED, failed_result, ok_result
 
 
 @pytest.fixture
@@ -30,6 +30,11 @@ def test_results_are_selected_and_made_a_frame(file: Path) -> None:
     frame = harness.frame(results)
     assert set(frame["model"]) == {"mv3"}
     assert harness.query(file, model=["mv2", "mv3"], limit=1)[0].uid == "2"
+
+
+def test_a_device_is_selected_by_its_whole_name(file: Path) -> None:
+    assert {result.uid for result in harness.query(file, device=DEVICE.name)} == {"1", "2", "3"}
+    assert DEVICE.name.count(" ") > 1
 
 
 def test_failures_have_an_exit_code(file: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.testing.results import failed_result, ok_result, report_of
+from harness.testing.results import DEVICE, failed_result, ok_result, report_of
 from reporters.local import LocalReporter
 from tests.presentation.comparison_samples import compared, made_pairs
 
@@ -51,6 +51,21 @@ def test_names_that_nothing_has_are_a_mistake_as_in_every_command(
     assert "hint: benchmarks there: mv2/b, mv2/a" in shown.err
     assert _report(tree, "--device", "nothing") == 2
     assert _report(tree, "LAST", "--only", "x") == 2
+
+
+@pytest.mark.parametrize("name", ["Pixel 8", "Intel Xeon, 2.1 GHz", "Ann's iPhone"])
+def test_a_device_is_selected_by_its_whole_name(tree: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    device = DEVICE.model_copy(update={"identity": "4711", "name": name})
+    LocalReporter(tree).report(report_of(ok_result(identifier="named", device=device)))
+    assert _report(tree, "--device", name) == 0
+    shown = capsys.readouterr().out
+    assert "mv2/named" in shown
+    assert "mv2/a" not in shown
+
+
+def test_an_empty_device_selects_nothing(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _report(tree, "--device", "") == 2
+    assert "--device is empty" in capsys.readouterr().err
 
 
 def test_the_last_run_is_shown_whole(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
