@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable
 from typing import Final
 
@@ -46,7 +47,7 @@ def group_rivals(results: Iterable[Result]) -> list[list[Result]]:
         main = main_metric(result.metrics)
         if not may_be_ranked(result):
             continue
-        if result.ok and result.origin is None and main is not None and main.is_timed and main.median:
+        if result.ok and result.origin is None and main is not None and main.is_timed and (main.median or 0.0) > 0:
             device = result.device.identity if result.device else None
             asked = (result.benchmark.arrival, result.benchmark.generation)
             key = (device, main.name, *asked, _describe_work(result))
@@ -93,4 +94,5 @@ def _ratio(metric: Metric | None, reference: Metric | None) -> float | None:
     value = convert(metric.median, metric.unit, reference.unit)
     if not value:
         return None
-    return value / reference.median if metric.direction is Direction.HIGHER else reference.median / value
+    ratio = value / reference.median if metric.direction is Direction.HIGHER else reference.median / value
+    return ratio if math.isfinite(ratio) else None

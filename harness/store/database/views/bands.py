@@ -27,6 +27,9 @@ MOST_BANDS: Final = 200
 _FEWEST: Final = 3
 """Fewer points have no range worth drawing."""
 
+_LARGEST: Final = 1e300
+"""Differences of such values do not leave the range of a double."""
+
 _DEVIATIONS: Final = 2 * 1.4826
 _OUTER: Final = 0.05
 
@@ -38,10 +41,11 @@ def make_bands(points: Sequence[Point], changes: Sequence[float], places: int) -
     """Return the bands of points, oldest first.
 
     Args:
-        points: Times and medians, by time.
+        points: Times and medians, by time. Those beyond `_LARGEST` are in no band.
         changes: Times of proven changes: a stretch begins with each.
         places: Number of points that a picture shows one by one.
     """
+    points = [(time, value) for time, value in points if abs(value) <= _LARGEST]
     times = [time for time, _ in points]
     limits = sorted({0, len(points), *(bisect_left(times, change) for change in changes)})
     stretches = [points[start:end] for start, end in pairwise(limits)]
@@ -59,7 +63,7 @@ def _describe_level(points: Sequence[Point]) -> Band:
     if values[0] > 0:
         logarithms = [math.log(value) for value in values]
         middle, extent = median_of_ordered(logarithms), _DEVIATIONS * median_deviation(logarithms)
-        low, high = math.exp(middle - extent), math.exp(middle + extent)
+        low, high = math.exp(middle - extent), math.exp(min(middle + extent, math.log(_LARGEST)))
     else:
         middle, extent = median_of_ordered(values), _DEVIATIONS * median_deviation(values)
         low, high = middle - extent, middle + extent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -37,9 +38,12 @@ class _ShownMetric(Struct, frozen=True):
     units: Mapping[int, str]
 
     def to_unit(self, value: float | None, name_id: int | None) -> float | None:
-        """Return a value in this unit."""
+        """Return a value in this unit; None where it has none, or leaves the range of a double."""
         factor = self.factors.get(name_id) if name_id is not None else None
-        return None if value is None or factor is None else value * factor
+        if value is None or factor is None:
+            return None
+        converted = value * factor
+        return converted if math.isfinite(converted) else None
 
     def find_obstacle(self, name_id: int | None) -> str:
         """Return why a good result has no value here; empty where it has one."""
@@ -211,9 +215,9 @@ def _load_own(connection: Connection, cell: CellRecord, shown: _ShownMetric, per
     own: list[Point] = []
     others: list[Point] = []
     for time, median, name_id, result in connection.execute(query).all():
-        factor = shown.factors[name_id]
-        if median is not None and factor is not None and result not in left_out:
-            (others if result in foreign else own).append((time, median * factor))
+        value = shown.to_unit(median, name_id)
+        if value is not None and result not in left_out:
+            (others if result in foreign else own).append((time, value))
     return sorted(own or others)
 
 

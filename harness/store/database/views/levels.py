@@ -71,10 +71,11 @@ def measure_worsening(earlier: Figure, later: Figure) -> float:
 
 def _find_logarithms(figure: Figure, factor: float) -> tuple[float, float | None, float | None] | None:
     """Return the logarithms of median, lower and upper end, which is None where it is not positive."""
-    if figure.median is None or figure.median * factor <= 0:
+    if figure.median is None or figure.median <= 0:
         return None
-    ends = (None if end is None or end * factor <= 0 else math.log(end * factor) for end in (figure.low, figure.high))
-    return math.log(figure.median * factor), next(ends), next(ends)
+    shift = math.log(factor)
+    ends = (None if end is None or end <= 0 else math.log(end) + shift for end in (figure.low, figure.high))
+    return math.log(figure.median) + shift, next(ends), next(ends)
 
 
 def _find_ends(connection: Connection, period: Period, selection: Selection) -> Sequence[tuple[int, int, int]]:

@@ -45,3 +45,11 @@ def test_equal_values_have_a_band_without_extent_and_no_points_have_none() -> No
     assert band.low <= band.middle <= band.high
     assert band.high == pytest.approx(band.low)
     assert make_bands([], (1.0,), 10) == ()
+
+
+@pytest.mark.parametrize("places", [2, 10])
+@pytest.mark.parametrize("values", [(1e308, 1.7e308, 1.5e308, -1.7e308, 1.0, 2.0, 3.0), (1e-300, 1.0, 1e300)])
+def test_figures_at_the_ends_of_the_range_have_finite_bands(values: tuple[float, ...], places: int) -> None:
+    (band,) = make_bands([(float(time), value) for time, value in enumerate(values)], (), places)
+    assert band.low <= band.middle <= band.high
+    assert band.count == 3

@@ -78,6 +78,18 @@ def test_metrics_are_listed_with_the_main_one_first_and_each_can_be_shown(databa
     assert (unknown.metric, [point.median for point in unknown.points]) == (None, [None, None])
 
 
+def test_a_figure_that_leaves_the_range_in_another_unit_is_none(database: Database) -> None:
+    first = good(1, metric(median=1e305, unit="s", interval=(1e304, 1.5e305)))
+    keep(database, first, *(good(day, metric(median=10.0 + day, unit="us")) for day in range(2, 6)))
+    reader = History(database)
+    history = reader.cell(key_of(first), "", ALWAYS, 100)
+    assert history is not None
+    assert [point.median for point in history.points] == [None, 12.0, 13.0, 14.0, 15.0]
+    assert [band.count for band in history.bands] == [4]
+    (level,) = reader.levels(ALWAYS, ALL, Page())
+    assert level.effect.log_ratio < -600
+
+
 def test_another_unit_is_converted_and_one_that_cannot_be_is_told(database: Database) -> None:
     first = good(1, metric(median=9000.0, unit="us", interval=(8000.0, 9500.0)))
     keep(database, first, good(2, metric(median=5.0, unit="cycles")), good(3, metric(median=10.0)))
