@@ -53,6 +53,8 @@ class PageFolder:
         with _disk(folder):
             folder.mkdir(parents=True, exist_ok=True)
             self._before = _read_manifest(folder).files
+            if not self._before:  # so that a later call knows the folder even if this one is interrupted
+                self._write_manifest()
 
     def write(self, page: PurePosixPath, text: str) -> None:
         """Write one page.
@@ -108,8 +110,11 @@ class PageFolder:
                 path.unlink(missing_ok=True)
                 with contextlib.suppress(OSError):  # others are in it
                     path.parent.rmdir()
-            write_atomically(self.folder / MANIFEST, Manifest(files=self._files).model_dump_json(indent=1) + "\n")
+            self._write_manifest()
         return len(gone)
+
+    def _write_manifest(self) -> None:
+        write_atomically(self.folder / MANIFEST, Manifest(files=self._files).model_dump_json(indent=1) + "\n")
 
 
 def _read_manifest(folder: Path) -> Manifest:

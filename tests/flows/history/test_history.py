@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from html.parser import HTMLParser
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -14,7 +14,7 @@ from harness.cli import main
 from harness.core.comparison import Verdict
 from harness.core.result import RawLog, Report, Result
 from harness.dashboard.static_links import COMMITS, COMPARISON
-from harness.flows.history.folder import MANIFEST
+from harness.flows.history.folder import MANIFEST, PageFolder
 from harness.store.canonical_json import load_result
 from harness.testing.results import BUILD, STARTED, failed_result, ok_result
 from reporters.local import LocalReporter
@@ -132,6 +132,15 @@ def test_a_second_call_adds_what_is_new_and_removes_what_has_gone(tree: Path, tm
     assert "models/another.html" not in before
     names = json.loads(after[MANIFEST])["files"]
     assert names.keys() == after.keys() - {MANIFEST}
+
+
+def test_a_folder_that_an_interrupted_call_left_is_written_on(tree: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    PageFolder(site).write(PurePosixPath("index.html"), "half of")
+    assert _write("--output", site) == 0
+    written = _files(site)
+    assert b"half of" not in written["index.html"]
+    assert json.loads(written[MANIFEST])["files"].keys() == written.keys() - {MANIFEST}
 
 
 def test_a_folder_with_files_of_others_is_refused(
