@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -21,10 +20,10 @@ def sha256_of_file(path: Path) -> str:
 
 
 def sha256_of_texts(texts: Mapping[str, str]) -> str:
-    """Return a SHA-256 over names and values, in whatever order they come."""
+    """Return a SHA-256 over names and values, in whatever order they come; the same in every locale."""
     digest = hashlib.sha256()
     for name, text in sorted(texts.items()):
-        for part in (os.fsencode(name), os.fsencode(text)):
+        for part in (name.encode(errors="surrogateescape"), text.encode(errors="surrogateescape")):
             digest.update(len(part).to_bytes(8, "big") + part)
     return digest.hexdigest()
 

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 from hypothesis import given
@@ -12,6 +15,14 @@ from harness.files.digests import md5_of_file, sha256_of_file, sha256_of_folder,
 @given(st.dictionaries(st.text(), st.text()), st.dictionaries(st.text(), st.text()))
 def test_equal_digests_mean_equal_texts(first: dict[str, str], second: dict[str, str]) -> None:
     assert (sha256_of_texts(first) == sha256_of_texts(second)) == (first == second)
+
+
+def test_a_locale_without_unicode_does_not_change_digests() -> None:
+    texts = {"é": "😀", "b": "\udce9"}
+    program = f"from harness.files.digests import sha256_of_texts; print(sha256_of_texts({texts!a}))"
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    shown = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == sha256_of_texts(texts)
 
 
 def test_digests_of_a_file_are_those_of_its_content(tmp_path: Path) -> None:
