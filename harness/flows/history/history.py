@@ -19,6 +19,7 @@ from harness.flows.history.pages import SiteWriter
 from harness.flows.history.selection import Extent, choose_contents
 from harness.store.database.engine import Database, open_database
 from harness.store.database.folder import import_folder
+from harness.store.database.opening import open_configured
 from harness.store.database.views.reader import History
 
 _CACHE: Final = "history"
@@ -75,7 +76,7 @@ def write_history(request: HistoryRequest, settings: Settings, display: Display)
 def _open_store(folder: Path | None, settings: Settings, display: Display) -> Iterator[tuple[Database, bool]]:
     """Open the database, or one in the cache with the results of a folder; also return whether all could be read."""
     if folder is None and settings.database is not None:
-        with open_database(settings.database, create=False) as database:
+        with open_configured(settings, create=False) as database:
             yield database, True
         return
     place = _find_folder(folder, settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,14 @@ def test_tables_are_those_of_pandas(tmp_path: Path) -> None:
     samples = pd.read_csv(tmp_path / "folder" / "results.csv")
     assert samples["value"].tolist() == harness.samples(harness.query())["value"].tolist()
     assert set(pd.read_parquet(tmp_path / "latency.parquet")["metric"].dropna()) == {"NET latency"}
+
+
+@pytest.mark.usefixtures("named")
+def test_a_history_of_any_database_has_the_files_of_results(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("store", "import") == 0
+    assert call("history", "--output", "site") == 0, capsys.readouterr().err
+    archives = [zipfile.ZipFile(file).namelist() for file in Path("site/results").glob("*.zip")]
+    assert archives == [["result.json", "logs/log"]] * len(RESULTS)
 
 
 @pytest.mark.usefixtures("named")
