@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import urlencode
 
@@ -15,6 +14,7 @@ from harness.core.outcome import Outcome
 from harness.dashboard.links import Site
 from harness.dashboard.wording import format_range, name_commit
 from harness.presentation.numbers import format_change, format_factor, format_interval, format_percent, format_quantity
+from harness.presentation.times import format_time, to_datetime
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT, VerdictCategory
 from harness.store.history import CommitInfo, Figure, Page, ResultRow
 from reporters.document.rendering import render_page
@@ -86,8 +86,7 @@ class Shown:
 
     def time(self, seconds: float | None) -> str:
         """Return a time to the minute (UTC); empty where there is none, and for what no calendar has."""
-        moment = to_datetime(seconds)
-        return f"{moment:%Y-%m-%d %H:%M}" if moment is not None else ""
+        return format_time(seconds)
 
     def machine_time(self, seconds: float | None) -> str:
         """Return the same for programs (`<time datetime>`)."""
@@ -100,16 +99,6 @@ class Shown:
         offset = max(page.offset + step * page.limit, 0)
         part = {"limit": page.limit, "offset": offset} if offset else {"limit": page.limit}
         return urlencode({**given, **part}, doseq=True)
-
-
-def to_datetime(seconds: float | None) -> datetime | None:
-    """Return a time in UTC; None for none, and for one that no calendar has: clocks can be wrong by anything."""
-    if seconds is None:
-        return None
-    try:
-        return datetime.fromtimestamp(seconds, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def render_view(template: str, site: Site, *, title: str, view: str = "", **values: object) -> str:

@@ -12,6 +12,10 @@ from harness.core.result import Result
 from harness.core.values import Value
 from harness.store.rows import MetricRow, SampleSeries, make_metric_rows, make_sample_series
 
+_YEAR_1: Final = -62_135_596_800
+_YEAR_10000: Final = 253_402_300_800
+"""Unix seconds of the first and after the last time of Python's calendar; others are absent."""
+
 _TIMES: Final = frozenset({"started", "launch_started"})
 """Columns that are Unix seconds in results, and times (UTC) in a frame."""
 
@@ -71,8 +75,16 @@ def _build(row: type[Value], columns: Mapping[str, list[object]]) -> pd.DataFram
 
 def _convert(name: str, values: list[object], dtype: str) -> pd.Series:
     if name in _TIMES:
-        return pd.to_datetime(pd.Series(values, dtype="float64"), unit="s", utc=True)
+        seconds = [value if isinstance(value, float) and _YEAR_1 <= value < _YEAR_10000 else None for value in values]
+        return pd.to_datetime(pd.Series(seconds, dtype="float64"), unit="s", utc=True)
+    if dtype == _DTYPES[int]:
+        values = [value if _has_place(value) else None for value in values]
     return pd.Series(values, dtype=dtype)
+
+
+def _has_place(value: object) -> bool:
+    """Return whether a value is no integer beyond 64 bits."""
+    return not isinstance(value, int) or abs(value) < 1 << 63
 
 
 def _dtype(annotation: object) -> str:
@@ -94,6 +106,6 @@ def _narrow(values: list[object]) -> pd.Series:
     kinds = {type(value) for value in values if value is not None}
     if kinds == {int, float}:
         kinds = {float}
-    if len(kinds) == 1 and (kind := kinds.pop()) in _DTYPES:
+    if len(kinds) == 1 and all(map(_has_place, values)) and (kind := kinds.pop()) in _DTYPES:
         return pd.Series(values, dtype=_DTYPES[kind])
     return pd.Series([None if value is None else str(value) for value in values], dtype="string")

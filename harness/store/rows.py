@@ -28,6 +28,9 @@ _COLUMNS_OF_STATISTICS: Final = {
 }
 """Statistics that have a column of their own, and its name."""
 
+_MOST_SAMPLES: Final = 2**53
+"""A program's own count beyond it, or one with a fraction, is none."""
+
 _REPEATED: Final = {"p0": "min", "p100": "max"}
 """Statistics that are others under a second name."""
 
@@ -252,6 +255,8 @@ def _describe(metric: Metric, comparison: Comparison | None) -> dict[str, object
     """Return the columns of one metric."""
     summary = {_REPEATED.get(name, name): value for name, value in metric.summary.items()}
     named = {column: summary.pop(name, None) for name, column in _COLUMNS_OF_STATISTICS.items()}
+    count = named["n"]
+    named["n"] = int(count) if count is not None and count.is_integer() and 0 <= count < _MOST_SAMPLES else None
     compared = comparison is not None and metric.name == comparison.metric
     interval = known_interval(metric)
     return {

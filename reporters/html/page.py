@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 from markupsafe import Markup
@@ -33,6 +32,7 @@ from harness.presentation.numbers import format_change, format_median, mark_thro
 from harness.presentation.pareto import find_compromises
 from harness.presentation.remarks import choose_mark
 from harness.presentation.tables import TitledTable
+from harness.presentation.times import to_datetime
 from harness.presentation.verdicts import categorise, format_headline, separate_comparisons
 from reporters.document.picture import Picture
 from reporters.document.rendering import load_environment, render_page
@@ -364,8 +364,10 @@ def _titled_tables(*tables: TitledTable) -> Iterator[tuple[str, PageTable]]:
 
 
 def _format_period(results: Sequence[Result]) -> str:
-    """Format the time from the first start to the last end."""
+    """Format the time from the first start to the last end; `unknown` where no calendar has one of them."""
     times = sorted(time for result in results for time in (result.started, result.finished))
-    start, end = datetime.fromtimestamp(times[0], UTC), datetime.fromtimestamp(times[-1], UTC)
+    start, end = to_datetime(times[0]), to_datetime(times[-1])
+    if start is None or end is None:
+        return "unknown"
     end_text = f"{end:%H:%M:%S}" if start.date() == end.date() else f"{end:%Y-%m-%d %H:%M:%S}"
     return f"{start:%Y-%m-%d %H:%M:%S} to {end_text} UTC"

@@ -83,6 +83,17 @@ def test_a_uid_can_stand_in_an_address(server: ServerProcess, uid: str) -> None:
     assert server.post("/api/v1/results", json=body).status_code == 422
 
 
+@pytest.mark.parametrize("time", [10**400, -(10**400), 10**30])
+def test_times_that_no_calendar_has_are_stored_and_shown(server: ServerProcess, time: int) -> None:
+    uid = f"time-{hash(time)}"
+    body = json.loads(envelope_of(ok_result(uid=uid)))
+    body["result"]["build"]["commit_time"] = time
+    body["result"]["finished"] = 1e300
+    assert server.post("/api/v1/results", json=body).status_code == 201
+    assert server.get(f"/api/v1/results/{uid}").json()["build"]["commit_time"] == time
+    assert server.get(f"/results/{uid}").status_code == 200
+
+
 def test_results_of_older_harnesses_are_stored(server: ServerProcess) -> None:
     body = json.loads(envelope_of(ok_result(uid="e1")))
     body["result"] = {

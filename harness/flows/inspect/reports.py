@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
@@ -30,6 +29,7 @@ from harness.presentation.documents import ListedResult, ReportDocument
 from harness.presentation.numbers import format_quantity
 from harness.presentation.tables import Column, make_cells
 from harness.presentation.text import Line, Span, Tone, make_printable
+from harness.presentation.times import format_time
 from harness.presentation.verdicts import CATEGORY_OF_VERDICT
 from harness.store.index import IndexEntry, build_entry
 from harness.store.search_answers import read_answer
@@ -238,7 +238,7 @@ def _relative(place: Path, settings: Settings) -> Path:
 
 
 def _listing(entries: Sequence[IndexEntry]) -> list[Column]:
-    times = [f"{datetime.fromtimestamp(entry.time, UTC):%Y-%m-%d %H:%M:%S}" for entry in entries]
+    times = [format_time(entry.time, "%Y-%m-%d %H:%M:%S") for entry in entries]
     medians = [format_quantity(entry.median, entry.unit or "") for entry in entries]
     metrics = [entry.metric or "" for entry in entries]
     outcomes = [entry.verdict.value if entry.verdict else entry.outcome.words for entry in entries]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
@@ -14,6 +13,7 @@ from harness.display.documents import print_document
 from harness.display.tables import draw_rows, print_output
 from harness.presentation.documents import Document
 from harness.presentation.numbers import format_quantity
+from harness.presentation.times import format_time
 from harness.store.database import schema
 from harness.store.database.engine import Database
 from harness.store.database.integrity import check_database
@@ -272,7 +272,7 @@ def prune(
 
 def _describe_removal(rule: RetentionRule, removal: Removal, *, execute: bool) -> list[str]:
     whose = "" if rule.kind.value == "results" else f"{rule.kind.value} of "
-    before = f"{datetime.fromtimestamp(rule.before, UTC):%Y-%m-%d %H:%M} UTC"
+    before = f"{format_time(rule.before) or 'any year'} UTC"
     what = f"{whose}{_count(len(removal.uids), 'result')} from before {before}"
     lines = [f"removed: {what}" if execute else f"would remove: {what}; --yes removes"]
     if removal.protected:
@@ -302,8 +302,8 @@ def _rows(document: StoreDocument) -> list[tuple[str, str]]:
         ("files", f"{document.artifacts:,}, {_size(document.artifacts_bytes)}: {document.artifacts_folder}"),
     ]
     if document.first is not None and document.last is not None:
-        first, last = (datetime.fromtimestamp(time, UTC) for time in (document.first, document.last))
-        rows.insert(3, ("measured (UTC)", f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"))
+        first, last = (format_time(time) or "unknown" for time in (document.first, document.last))
+        rows.insert(3, ("measured (UTC)", f"{first} to {last}"))
     return rows
 
 

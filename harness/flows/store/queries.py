@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from datetime import UTC, datetime
 
 from rich.console import Console
 
@@ -18,6 +17,7 @@ from harness.presentation.documents import Document
 from harness.presentation.numbers import format_change, format_interval, format_quantity
 from harness.presentation.tables import Column, make_cells
 from harness.presentation.text import Line, Span, Tone
+from harness.presentation.times import format_time
 from harness.store.database.engine import Database
 from harness.store.database.selection import StoredSelection, iterate_selected
 from harness.store.rows import MetricRow, make_metric_rows
@@ -85,7 +85,7 @@ def _main_metric(result: Result) -> tuple[str, ...]:
 def _columns(rows: list[MetricRow]) -> list[Column]:
     return [
         Column("", [Span("", Tone.NORMAL) if row.outcome == Outcome.OK else Span("✗", Tone.BAD) for row in rows]),
-        Column("time (UTC)", make_cells(f"{datetime.fromtimestamp(row.started, UTC):%Y-%m-%d %H:%M}" for row in rows)),
+        Column("time (UTC)", make_cells(format_time(row.started) for row in rows)),
         Column("benchmark", make_cells(f"{row.model}/{row.identifier}" for row in rows)),
         Column("device", make_cells(row.device_name or row.device or "" for row in rows), weight=40),
         Column("commit", make_cells(short_id(row.commit or "") for row in rows), weight=50),

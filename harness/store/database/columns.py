@@ -45,7 +45,7 @@ def bounded_float(number: float) -> float:
     try:
         return float(number)
     except OverflowError:
-        return math.copysign(1e308, number)
+        return 1e308 if number > 0 else -1e308
 
 
 def bounded_count(number: float | None) -> int | None:

@@ -12,6 +12,7 @@ import pytest
 
 import harness
 from harness.cli import main
+from harness.core.result import Result
 from harness.store.canonical_json import to_json_line
 from harness.testing.results import STARTED, failed_result, ok_result, report_of
 from reporters.local import LocalReporter
@@ -94,6 +95,51 @@ def test_a_history_of_any_database_has_the_files_of_results(capsys: pytest.Captu
     assert call("history", "--output", "site") == 0, capsys.readouterr().err
     archives = [zipfile.ZipFile(file).namelist() for file in Path("site/results").glob("*.zip")]
     assert archives == [["result.json", "logs/log"]] * len(RESULTS)
+
+
+def _make_impossible(started: float) -> Result:
+    """Return a result of numbers that a column, a calendar or an integer of 64 bits has no place for."""
+    result = ok_result(uid=f"impossible {started}", started=started)
+    metric, *others = result.metrics
+    strange = metric.model_copy(
+        update={"summary": {**metric.summary, "n": 1e300}, "launches": (10**30,) * len(metric.samples)}
+    )
+    asked = result.benchmark.model_copy(update={"threads": 10**30, "axes": {"size": 10**40}})
+    return result.model_copy(update={"metrics": (strange, *others), "benchmark": asked})
+
+
+@pytest.mark.usefixtures("named")
+@pytest.mark.parametrize("started", [1e300, -1e300, 253_402_300_800.0])
+def test_impossible_numbers_of_one_result_hide_no_other(
+    tree: Path, started: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    LocalReporter(tree).report(report_of(_make_impossible(started)))
+    assert call("store", "import") == 0
+    for words in (
+        ("store",),
+        ("query",),
+        ("report",),
+        ("report", "--json"),
+        ("report", str(tree)),
+        ("report", str(tree), "--reporter", "html=page.html"),
+        ("history", "--output", "site"),
+        ("query", "--export", "rows.csv"),
+        ("query", "--export", "rows.parquet"),
+        ("query", "--export", "samples.parquet", "--samples"),
+    ):
+        assert call(*words) == 0, (words, capsys.readouterr().err)
+    frame = pd.read_parquet("rows.parquet")
+    strange = frame[frame["uid"] == f"impossible {started}"]
+    assert strange["started"].isna().all()
+    assert strange["n"].isna().tolist() == [True, False, False, True], "the last is a text"
+    assert set(frame["uid"]) == {"1", "2", "3", f"impossible {started}"}
+
+
+@pytest.mark.usefixtures("named")
+def test_an_age_before_every_calendar_removes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("store", "import") == 0
+    assert call("store", "prune", "--older-than", "99999999w", "--kind", "logs") == 0
+    assert "logs of 0 results" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("named")
