@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -175,6 +176,15 @@ class SiteWriter(Struct, frozen=True):
             if path is None:
                 return
             with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-                archive.writestr(zipfile.ZipInfo(RESULT_FILE, _EPOCH), to_pretty_json(result) + "\n")
+                archive.writestr(_describe_member(RESULT_FILE), to_pretty_json(result) + "\n")
                 for file in files:
-                    archive.write(self.artifacts.locate(file.digest), file.name)
+                    place = archive.open(_describe_member(file.name), "w", force_zip64=True)
+                    with place as copy, self.artifacts.open(file.digest) as content:
+                        shutil.copyfileobj(content, copy)
+
+
+def _describe_member(name: str) -> zipfile.ZipInfo:
+    """Return a compressed member of an archive with the same time always: that of a file says when it was copied."""
+    member = zipfile.ZipInfo(name, _EPOCH)
+    member.compress_type = zipfile.ZIP_DEFLATED
+    return member

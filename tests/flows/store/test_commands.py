@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 
 import harness
 from harness.cli import main
+from harness.config.settings import Settings
 from harness.core.result import Result
 from harness.store.canonical_json import to_json_line
+from harness.store.database.opening import open_configured
 from harness.testing.results import STARTED, failed_result, ok_result, report_of
 from reporters.local import LocalReporter
 from tests.presentation.comparison_samples import compared, made_pairs
@@ -95,6 +98,27 @@ def test_a_history_of_any_database_has_the_files_of_results(capsys: pytest.Captu
     assert call("history", "--output", "site") == 0, capsys.readouterr().err
     archives = [zipfile.ZipFile(file).namelist() for file in Path("site/results").glob("*.zip")]
     assert archives == [["result.json", "logs/log"]] * len(RESULTS)
+
+
+@pytest.mark.usefixtures("named")
+def test_archives_depend_on_no_clock_and_name_a_file_that_is_missing(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("store", "import") == 0
+    settings = Settings(local_reporter=tree, database=os.environ["HARNESS_DATABASE"])
+    with open_configured(settings) as database:
+        copies = [file for file in database.artifacts.path.rglob("*") if file.is_file()]
+    for file in copies:
+        os.utime(file, (0, 0))
+    assert call("history", "--output", "site") == 0, capsys.readouterr().err
+    for archive in map(zipfile.ZipFile, Path("site/results").glob("*.zip")):
+        assert {member.date_time[0] for member in archive.infolist()} == {1980}
+    for file in copies:
+        file.unlink()
+    assert call("history", "--output", "again") == 3
+    shown = capsys.readouterr().err
+    assert "cannot read the file" in shown
+    assert "belongs to its database" in shown
 
 
 def _make_impossible(started: float) -> Result:
