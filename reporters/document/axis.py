@@ -11,6 +11,8 @@ from msgspec import Struct
 _STEPS: Final = (1, 2, 5, 10)
 _FINEST: Final = 1e-9
 """Share of its largest value that an axis spans at least: doubles have no more than 16 digits."""
+_ALONE: Final = 0.04
+"""The same of an axis with a single value: noise of doubles is no scale for it."""
 _SMALLEST: Final = 1e-200
 _LARGEST: Final = 1e200
 """Values beyond are drawn as if they were these, so that no computation leaves the range of doubles."""
@@ -80,7 +82,13 @@ class Axis(Struct, frozen=True):
 
 
 def fit_axis(
-    values: Iterable[float], start: float, end: float, *, logarithmic: bool = False, padding: float = 0.0
+    values: Iterable[float],
+    start: float,
+    end: float,
+    *,
+    logarithmic: bool = False,
+    padding: float = 0.0,
+    least_span: float = _FINEST,
 ) -> Axis:
     """Return an axis on which all these values lie.
 
@@ -90,6 +98,7 @@ def fit_axis(
         end: Coordinate of the largest value.
         logarithmic: Whether equal ratios are equally long.
         padding: Share of the axis that is left free at each end.
+        least_span: Share of its largest value that a linear axis spans at least.
     """
     known = [min(max(value, -_LARGEST), _LARGEST) for value in values] or [0.0, 1.0]
     low, high = min(known), max(known)
@@ -98,9 +107,11 @@ def fit_axis(
         ratio = max((high / low) ** padding, 1 + 1e-6)
         return Axis(low / ratio, high * ratio, start, end, logarithmic=True)
     room = padding * (high - low)
-    least = _FINEST * max(abs(low), abs(high), _SMALLEST)
+    share = max(least_span, _ALONE) if low == high else least_span
+    largest = max(abs(low), abs(high), _SMALLEST) if low != 0 or high != 0 else 1.0
+    least = share * largest
     if high - low + 2 * room < least:
-        room = least
+        room = least / 2
     return Axis(low - room, high + room, start, end)
 
 

@@ -51,6 +51,24 @@ def test_every_value_lies_between_the_ends_in_its_order(values: list[float], upw
     assert places == sorted(places, reverse=upwards)
 
 
+@pytest.mark.parametrize(
+    ("value", "labels"),
+    [
+        (2100.0, ["2,060", "2,080", "2,100", "2,120", "2,140"]),
+        (0.41, ["0.405", "0.410", "0.415"]),
+        (0.0, ["-0.02", "-0.01", "0", "+0.01", "+0.02"]),
+    ],
+)
+def test_a_single_value_has_an_axis_of_its_size(value: float, labels: list[str]) -> None:
+    ticks = fit_axis([value] * 3, 0, 100, padding=0.05).ticks(signed=value == 0)
+    assert [tick.label for tick in ticks] == labels
+
+
+def test_an_axis_spans_a_share_of_its_values() -> None:
+    ticks = fit_axis([2099.998, 2100.001], 0, 100, least_span=0.02).ticks(3)
+    assert [tick.label for tick in ticks] == ["2,080", "2,090", "2,100", "2,110", "2,120"]
+
+
 def test_labels_have_the_digits_that_distinguish_them() -> None:
     assert [tick.label for tick in Axis(4.0, 4.021, 0, 1).ticks(unit="ms")] == [
         "4.000 ms", "4.005 ms", "4.010 ms", "4.015 ms", "4.020 ms"

@@ -17,6 +17,8 @@ WIDTH: Final = 640
 LEFT, RIGHT, BOTTOM = 92, 8, 30
 _PANEL: Final = 96
 _HEAD: Final = 24
+_LEAST_SPAN: Final = 0.02
+"""Share of a frequency or temperature that a panel spans at least: smaller changes are those of its meter."""
 """Height of the heading of a panel."""
 _MOST: Final = 300
 """Most points of a curve."""
@@ -124,7 +126,8 @@ def _panel(
     quantity: _Quantity, points: Sequence[tuple[float, Sequence[float]]], x: Callable[[float], float], top: float
 ) -> Iterator[Mark]:
     values = [value for _, values in points for value in values]
-    along = fit_axis([*values, *([] if quantity.low is None else [quantity.low])], top + _PANEL - 8, top, padding=0.04)
+    shown = [*values, *([] if quantity.low is None else [quantity.low])]
+    along = fit_axis(shown, top + _PANEL - 8, top, padding=0.04, least_span=_LEAST_SPAN)
     if not any(values):
         along = Axis(0.0, 1.0, top + _PANEL - 8, top)
     yield Label(quantity.name, LEFT, top - 7, kind="name")
