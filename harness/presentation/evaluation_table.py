@@ -10,7 +10,7 @@ from harness.core.examples import Stage
 from harness.core.metric import main_metric
 from harness.core.result import Result
 from harness.presentation.numbers import format_median, format_number, format_precision, format_quantity
-from harness.presentation.pareto import ACCURACY, find_compromises, find_dominated, program_size
+from harness.presentation.pareto import ACCURACY, find_compromises, find_dominated, group_rivals, program_size
 from harness.presentation.tables import KEEP, Column
 from harness.presentation.text import Line, Span, Tone, make_printable
 
@@ -63,7 +63,8 @@ def build_evaluation_table(results: Sequence[Result]) -> list[Column]:
     """Build the table with one row per evaluated result: latency, size and what lowering did to its outputs."""
     compromises = find_compromises(results)
     dominated = find_dominated(compromises)
-    ranked = {compromise.result.uid for compromise in compromises}
+    groups = group_rivals(compromises)
+    ranked = {compromise.result.uid for group in groups if len(group) > 1 for compromise in group}
     mains = [main_metric(result.metrics) for result in results]
     columns = [
         Column("model", [_cell(result.benchmark.model) for result in results], distinguishing=True),
@@ -88,7 +89,7 @@ def build_evaluation_table(results: Sequence[Result]) -> list[Column]:
         for name in _OVERVIEW
     ]
     pareto = [_pareto_cell(result, ranked, dominated) for result in results]
-    return [*columns, Column("pareto", pareto if len(compromises) > 1 else [Span("")] * len(results))]
+    return [*columns, Column("pareto", pareto)]
 
 
 def format_evaluation_legend(headings: Sequence[str]) -> str:

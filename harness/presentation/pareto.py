@@ -1,10 +1,14 @@
-"""The best compromises between speed, size and fidelity: which results another one beats in everything."""
+"""The best compromises between speed, size and fidelity: which results another one beats in everything.
+
+Only programs of one model on one device are rivals, and only where the same statistic of the same examples ranks their
+outputs: a phone is no worse program than a host, and decibels are no shares.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -18,6 +22,8 @@ ACCURACY: Final = "top1_accuracy"
 FIDELITY: Final = "sqnr"
 """Statistics by which outputs are ranked: the first where examples have labels, else the second."""
 
+_LARGEST_ERROR: Final = "max_absolute_error"
+
 
 class Range(Struct, frozen=True):
     """Estimate of something of which less is better, and where it may lie."""
@@ -27,22 +33,35 @@ class Range(Struct, frozen=True):
     high: float
 
 
+class _Field(NamedTuple):
+    """All that two results must have in common to be rivals."""
+
+    model: str
+    device: str
+    statistic: str
+    examples: str
+
+
 class Compromise(Struct, frozen=True):
     """Result with what it costs.
 
     Attributes:
         result: The result.
+        field: All that its rivals have in common with it.
         costs: Latency in nanoseconds, size in bytes, and loss: the negative of the statistic that ranks outputs.
     """
 
     result: Result
+    field: _Field
     costs: tuple[Range, Range, Range]
 
     def is_dominated_by(self, other: Compromise) -> bool:
-        """Return whether another is at least as good in everything, and provably better in something.
+        """Return whether a rival is at least as good in everything, and provably better in something.
 
         At least as good is meant of the estimates: where intervals overlap, nothing is known to speak against it.
         """
+        if self.field != other.field:
+            return False
         pairs = list(zip(self.costs, other.costs, strict=True))
         return all(its.value <= own.value for own, its in pairs) and any(its.high < own.low for own, its in pairs)
 
@@ -50,6 +69,14 @@ class Compromise(Struct, frozen=True):
 def find_compromises(results: Sequence[Result]) -> list[Compromise]:
     """Return the results that can be ranked: with a latency, a program and trustworthy finite outputs."""
     return [compromise for result in results if (compromise := _compromise(result)) is not None]
+
+
+def group_rivals(compromises: Sequence[Compromise]) -> list[list[Compromise]]:
+    """Group compromises that can be compared with each other, in the order of their firsts."""
+    groups: dict[_Field, list[Compromise]] = {}
+    for compromise in compromises:
+        groups.setdefault(compromise.field, []).append(compromise)
+    return list(groups.values())
 
 
 def find_dominated(compromises: Sequence[Compromise]) -> dict[str, Result]:
@@ -64,22 +91,23 @@ def find_dominated(compromises: Sequence[Compromise]) -> dict[str, Result]:
 
 
 def describe_compromises(results: Sequence[Result]) -> Iterator[Line]:
-    """Yield a line with the best compromises, and one for each result that another one dominates."""
+    """Yield for rivals a line with the best compromises, and one for each result that another one dominates."""
     compromises = find_compromises(results)
-    if len(compromises) < 2:
-        return
     dominated = find_dominated(compromises)
-    best = [_name(own.result) for own in compromises if own.result.uid not in dominated]
-    spans: list[str | Span] = ["best compromises of speed, size and fidelity: "]
-    for number, name in enumerate(best):
-        spans += [", " if number else "", Span(name, Tone.STRONG)]
-    yield Line.of(*spans)
-    for own in compromises:
-        if (better := dominated.get(own.result.uid)) is not None:
-            yield Line.of(
-                Span(_name(own.result), Tone.STRONG), " is dominated by ", Span(_name(better), Tone.STRONG),
-                ", which is at least as fast, as small and as faithful",
-            )  # fmt: skip
+    for group in group_rivals(compromises):
+        if len(group) < 2:
+            continue
+        best = [_name(own.result) for own in group if own.result.uid not in dominated]
+        spans: list[str | Span] = [f"best compromises of speed, size and fidelity{_place(group[0], compromises)}: "]
+        for number, name in enumerate(best):
+            spans += [", " if number else "", Span(name, Tone.STRONG)]
+        yield Line.of(*spans)
+        for own in group:
+            if (better := dominated.get(own.result.uid)) is not None:
+                yield Line.of(
+                    Span(_name(own.result), Tone.STRONG), " is dominated by ", Span(_name(better), Tone.STRONG),
+                    ", which is at least as fast, as small and as faithful",
+                )  # fmt: skip
 
 
 def program_size(result: Result) -> int | None:
@@ -98,27 +126,46 @@ def rank_statistic(result: Result) -> Statistic | None:
 
 def _compromise(result: Result) -> Compromise | None:
     main, size, quality = main_metric(result.metrics), program_size(result), rank_statistic(result)
-    if not result.ok or result.origin is not None:
+    evaluation = result.evaluation
+    if not result.ok or result.origin is not None or evaluation is None:
         return None
     if main is None or main.median is None or size is None or quality is None:
         return None
     latency = convert(main.median, main.unit, "ns")
-    if latency is None or main.direction is Direction.HIGHER:
+    loss = _loss(result, quality)
+    if latency is None or loss is None or main.direction is Direction.HIGHER:
         return None
     interval = known_interval(main)
     scale = latency / main.median if main.median else 1.0
     time = Range(latency, latency, latency)
     if interval is not None:
         time = Range(latency, interval.low * scale, interval.high * scale)
-    return Compromise(result, (time, Range(size, size, size), _loss(quality)))
+    device = result.device.identity if result.device is not None else ""
+    field = _Field(result.benchmark.model, device, quality.name, evaluation.data.digest)
+    return Compromise(result, field, (time, Range(size, size, size), loss))
 
 
-def _loss(quality: Statistic) -> Range:
-    if quality.value is None:  # identical outputs have no noise
-        return Range(-math.inf, -math.inf, -math.inf)
+def _loss(result: Result, quality: Statistic) -> Range | None:
+    """Return the negative of a statistic; None where it has no value, unless that is because outputs are identical."""
+    if quality.value is None:
+        return Range(-math.inf, -math.inf, -math.inf) if _is_identical(result) else None
     low = quality.value if quality.low is None else quality.low
     high = quality.value if quality.high is None else quality.high
     return Range(-quality.value, -high, -low)
+
+
+def _is_identical(result: Result) -> bool:
+    measured = result.evaluation.measured if result.evaluation is not None else None
+    largest = measured.statistic(_LARGEST_ERROR) if measured is not None else None
+    return largest is not None and largest.value == 0
+
+
+def _place(first: Compromise, compromises: Sequence[Compromise]) -> str:
+    """Return in words what a group of rivals is of, as far as that tells it from others."""
+    parts = [f" of {make_printable(first.field.model)}"] if len({own.field.model for own in compromises}) > 1 else []
+    if first.result.device is not None and len({own.field.device for own in compromises}) > 1:
+        parts.append(f" on {make_printable(first.result.device.name)}")
+    return "".join(parts)
 
 
 def _name(result: Result) -> str:

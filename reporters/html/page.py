@@ -29,7 +29,7 @@ from harness.presentation.explanations import EVIDENCE_HEADINGS, select_measured
 from harness.presentation.measurement_section import MeasurementSection, describe_measurements
 from harness.presentation.measurement_table import describe_origin, format_legend
 from harness.presentation.numbers import format_change, format_median, mark_throttled
-from harness.presentation.pareto import find_compromises
+from harness.presentation.pareto import find_compromises, group_rivals
 from harness.presentation.remarks import choose_mark
 from harness.presentation.tables import TitledTable
 from harness.presentation.times import to_datetime
@@ -199,13 +199,9 @@ def _describe_evaluations(results: Sequence[Result]) -> _Evaluations | None:
         return None
     section = describe_evaluated(evaluated)
     table = build_table("evaluations", section.overview)
-    by_model: dict[tuple[str, str], list[Result]] = {}
-    for result in evaluated:
-        device = result.device.identity if result.device is not None else ""
-        by_model.setdefault((result.benchmark.model, device), []).append(result)
     drawn = [
-        draw_compromises(find_compromises(group), f"compromises{number}")
-        for number, group in enumerate(by_model.values())
+        draw_compromises(group, f"compromises{number}")
+        for number, group in enumerate(group_rivals(find_compromises(evaluated)))
     ]
     return _Evaluations(
         section,

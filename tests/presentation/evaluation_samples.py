@@ -43,10 +43,13 @@ def evaluated_result(
     sqnr: float | None = 30.0,
     margin: float = 0.5,
     nan_examples: int = 0,
+    largest_error: float | None = None,
+    accuracy: float | None = None,
     layers: Sequence[LayerGap] = (),
 ) -> Result:
     """Return a result with a latency of two equal launches, a size, and a fidelity with a margin on both sides."""
     ends = (None, None) if sqnr is None else (sqnr - margin, sqnr + margin)
+    largest = largest_error if largest_error is not None else 0.0 if sqnr is None else 0.5
     measured = StageEvaluation(
         stage=Stage.HOST,
         examples=360,
@@ -55,6 +58,8 @@ def evaluated_result(
             statistic("sqnr", sqnr, *ends),
             statistic("cosine_similarity", 0.9997, 0.9996, 0.9998),
             statistic("top1_agreement", 0.89, 0.78, 0.96),
+            statistic("max_absolute_error", largest),
+            *(() if accuracy is None else (statistic("top1_accuracy", accuracy, accuracy - 0.02, accuracy + 0.02),)),
         ),
     )
     result = ok_result(identifier=identifier, samples=[latency_ms] * 10)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.core.result import Result
 from harness.presentation.pareto import describe_compromises, find_compromises, find_dominated
 from tests.presentation.evaluation_samples import evaluated_result
 
@@ -40,6 +41,44 @@ def test_identical_outputs_are_the_best_fidelity() -> None:
     exact = evaluated_result("exact", sqnr=None)
     close = evaluated_result("close", sqnr=90.0)
     assert list(find_dominated(find_compromises([exact, close])).values()) == [exact]
+
+
+def test_outputs_without_a_ratio_to_the_reference_are_not_the_best_fidelity() -> None:
+    """A reference that is zero everywhere has no signal: the ratio is absent, and not because there is no noise."""
+    wrong = evaluated_result("wrong", sqnr=None, largest_error=3.0)
+    assert find_compromises([wrong]) == []
+
+
+def test_only_programs_of_one_model_on_one_device_are_compared() -> None:
+    fast = evaluated_result("q8")
+    slow = evaluated_result("q8", latency_ms=9.0)
+    others = [of_model(slow, "big"), on_device(evaluated_result("q8", latency_ms=9.0))]
+    assert find_dominated(find_compromises([fast, *others])) == {}
+    assert list(describe_compromises([fast, *others])) == []
+
+
+def test_a_share_of_right_answers_is_not_compared_with_decibels() -> None:
+    labelled = evaluated_result("labelled", latency_ms=2.0, accuracy=0.99)
+    assert find_dominated(find_compromises([labelled, evaluated_result("noisy", sqnr=5.0)])) == {}
+
+
+def test_the_lines_name_the_model_where_there_are_several() -> None:
+    small = [evaluated_result("fast"), evaluated_result("slow", latency_ms=2.0)]
+    big = [of_model(evaluated_result(name, latency_ms=9.0), "big") for name in ("one", "two")]
+    assert [line.text for line in describe_compromises([*small, *big])] == [
+        f"best compromises of speed, size and fidelity of {small[0].benchmark.model}: fast",
+        "slow is dominated by fast, which is at least as fast, as small and as faithful",
+        "best compromises of speed, size and fidelity of big: one, two",
+    ]
+
+
+def of_model(result: Result, model: str) -> Result:
+    return result.model_copy(update={"benchmark": result.benchmark.model_copy(update={"model": model})})
+
+
+def on_device(result: Result) -> Result:
+    assert result.device is not None
+    return result.model_copy(update={"device": result.device.model_copy(update={"identity": "phone"})})
 
 
 def test_outputs_that_are_not_numbers_are_no_compromise() -> None:
