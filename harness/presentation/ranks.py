@@ -32,7 +32,7 @@ def format_ratio_interval(result: Result) -> str:
     rank = result.rank
     if rank is None or rank.ratio is None or rank.fastest == result.benchmark.identifier:
         return ""
-    low, high = ("?" if end is None else _format(end) for end in (rank.low, rank.high))
+    low, high = ("?" if end is None else _format_end(end) for end in (rank.low, rank.high))
     return f"{low} - {high}"
 
 
@@ -85,6 +85,13 @@ def _describe_rules(rank: Rank, rounds: int) -> str:
 
 def _format(ratio: float) -> str:
     return f"{ratio:.3f}×" if ratio < 10 else f"{ratio:.1f}×"
+
+
+def _format_end(ratio: float) -> str:
+    """Format an end so that one beside 1 does not read as 1: an interval contains 1 or it does not."""
+    if ratio == 1 or _format(ratio) != _format(1.0):
+        return _format(ratio)
+    return f"{1 + float(f'{ratio - 1:.1g}'):.10g}×"
 
 
 def _name(result: Result) -> Span:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from harness.core.ranking import Rank, RankingParameters
 from harness.core.result import Result
 from harness.presentation.measurement_table import build_overview
-from harness.presentation.ranks import describe_ranks
+from harness.presentation.ranks import describe_ranks, format_ratio_interval
 from harness.testing.results import ok_result
 
 PARAMETERS = RankingParameters(seed=7)
@@ -31,6 +33,16 @@ def test_ranks_ratios_and_intervals_are_columns() -> None:
     assert cells["to the fastest"] == ["1.000×", "1.250×", "12.0×", ""]
     assert cells["95 % interval"] == ["", "1.200× - 1.300×", "? - 15.0×", ""]
     assert cells["speed"] == ["", "", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("low", "text"),
+    [(1.00042, "1.0004× - 1.300×"), (0.99958, "0.9996× - 1.300×"), (1 + 1e-9, "1.000000001× - 1.300×")],
+)
+def test_an_end_beside_1_does_not_read_as_1(low: float, text: str) -> None:
+    result = ranked("b", best=2, worst=2, ratio=1.02, low=low, high=1.3, fastest="a")
+
+    assert format_ratio_interval(result) == text
 
 
 def test_sentences_name_the_fastest_and_why_ranks_are_shared() -> None:
