@@ -62,7 +62,8 @@ class ResultDifference(Value):
         unit: Its unit, now.
         earlier: The earlier level; null where there is none.
         now: The present level; null where there is none.
-        relative_change: Change of the median; 0.02 is 2 % more. Null without both, and where another tool measured one.
+        relative_change: Change of the median; 0.02 is 2 % more. Null without both, where another tool measured one, and
+            where the earlier one is not above 0.
         unlike: What is known to differ besides the time, in words; and why a level is missing.
     """
 
@@ -90,7 +91,7 @@ def describe_difference(earlier: Result | None, now: Result) -> ResultDifference
     before = earlier.metric(metric.name) if earlier is not None and earlier.ok and metric is not None else None
     level_earlier = _level(earlier, before, unit) if earlier is not None else None
     elsewhere = now.origin is not None or (earlier is not None and earlier.origin is not None)
-    both = level_now is not None and level_earlier is not None and level_earlier.median != 0 and not elsewhere
+    both = level_now is not None and level_earlier is not None and level_earlier.median > 0 and not elsewhere
     return ResultDifference(
         model=now.benchmark.model,
         identifier=now.benchmark.identifier,
@@ -102,7 +103,7 @@ def describe_difference(earlier: Result | None, now: Result) -> ResultDifference
         relative_change=level_now.median / level_earlier.median - 1
         if both and level_now is not None and level_earlier is not None
         else None,
-        unlike=tuple(_find_unlike(earlier, now, before)),
+        unlike=(*_find_unlike(earlier, now, before), *_find_no_ratio(level_earlier)),
     )
 
 
@@ -169,6 +170,10 @@ def _level(result: Result, metric: Metric | None, unit: str) -> MeasuredLevel | 
         launches=len(medians),
         trusted=result.trusted,
     )
+
+
+def _find_no_ratio(earlier: MeasuredLevel | None) -> list[str]:
+    return ["of an earlier figure that is not above 0 there is no ratio"] if earlier and earlier.median <= 0 else []
 
 
 def _find_unlike(earlier: Result | None, now: Result, before: Metric | None) -> list[str]:

@@ -160,6 +160,14 @@ def test_times_in_other_units_are_converted() -> None:
     assert difference.earlier.high == pytest.approx(1.2)
 
 
+def test_there_is_no_ratio_to_what_is_not_above_0() -> None:
+    """From -10 to -5 is more, and would be called 50 % less."""
+    difference = describe_difference(_result("before", [-10.0] * 5), _result("now", [-5.0] * 5))
+
+    assert difference.relative_change is None
+    assert "of an earlier figure that is not above 0 there is no ratio" in difference.unlike
+
+
 def test_the_document_has_the_caution(tmp_path: Path) -> None:
     _keep(tmp_path, _result("before", FAST), _result("now", SLOW, day=1))
     stream = io.StringIO()
