@@ -97,11 +97,14 @@ def _negate(end: float | None) -> float | None:
 
 
 def _format_percent(share: float) -> str:
-    """Format percent with two significant digits, or as many as there are before the point."""
+    """Format percent with two significant digits, or as many as there are before the point.
+
+    What is beside zero does not read as zero: an interval contains zero or it does not.
+    """
     size = abs(100 * share)
     decimals = 2 if size < 0.95 else 1 if size < 99.5 else 0
     text = f"{100 * share:,.{decimals}f}" if size < 1e9 else f"{100 * share:.2e}"
-    return text.lstrip("-") if not text.strip("-0.") else text
+    return text if text.strip("-0.") else f"{100 * share:.1g}" if share else text.lstrip("-")
 
 
 def describe_cause(report: AlarmReport) -> str:

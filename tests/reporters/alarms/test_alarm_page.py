@@ -133,6 +133,11 @@ def test_an_unbounded_end_of_an_interval_is_shown_as_unbounded(
     assert expected in headline(changed(found_step(), effect=effect, verification=None))
 
 
+def test_an_interval_that_begins_beside_zero_does_not_read_as_containing_it() -> None:
+    effect = effect_of(0.012, 0.00003, 0.021)
+    assert "became 1.2 % slower [0.003, 2.1]" in headline(changed(found_step(), effect=effect, verification=None))
+
+
 def test_the_verification_is_reported_rather_than_the_series() -> None:
     assert "[2.6, 3.6]" in headline(found_step())
     assert "became 3.0 % slower [2.7, 3.4]" in headline(changed(found_step(), verification=None))
