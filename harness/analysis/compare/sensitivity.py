@@ -26,6 +26,8 @@ from typing import Final
 from msgspec import Struct
 
 from harness.analysis.compare.decision import SequentialTest
+from harness.analysis.compare.evidence import fewest_pairs
+from harness.analysis.compare.final_test import level_on_the_way
 from harness.analysis.compare.recompute import replay
 from harness.analysis.compare.slot import side_of
 from harness.analysis.compare.statistics import log_ratios, median_deviation
@@ -155,13 +157,19 @@ def check_benchmark(comparison: Comparison, *, title: str, digest: str, trials: 
 
 
 def split(recording: Recording) -> Iterator[Verdict]:
-    """Yield the verdicts of the recorded pairs, one comparison after the other; what is left at the end is dropped."""
+    """Yield the verdicts of the recorded pairs, one comparison after the other.
+
+    The one that the end of the recording cuts short is undecided. Were it dropped, only verdicts that come early would
+    count: of equal programs on a noisy machine those are the false ones. Fewer pairs than show a change are dropped.
+    """
     test = SequentialTest(recording.parameters, recording.higher_is_better, exact=recording.exact)
     for pair in recording.pairs:
         test.add(pair)
         if (verdict := test.verdict()) is not None:
             yield verdict
             test = SequentialTest(recording.parameters, recording.higher_is_better, exact=recording.exact)
+    if test.pairs >= fewest_pairs(level_on_the_way(recording.parameters.alpha)):
+        yield Verdict.UNDECIDED
 
 
 def rate_of(count: int, trials: int) -> Rate:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from harness.analysis.compare.recompute import replay
-from harness.analysis.compare.sensitivity import check_benchmark, rate_of
+from harness.analysis.compare.sensitivity import Recording, check_benchmark, rate_of, split
 from harness.core.build import BuildInfo
 from harness.core.comparison import Comparison, Pair, Parameters, Verdict
 from harness.core.self_check import BenchmarkCheck
@@ -78,6 +78,13 @@ def test_equal_programs_are_rarely_told_apart() -> None:
     assert checked.relabelled is not None
     assert checked.relabelled.count <= 2
     assert conclude(sensitivity_of(checked)).is_good
+
+
+def test_a_comparison_that_the_recording_cuts_short_counts_as_one_that_found_nothing() -> None:
+    """On a noisy machine only false alarms end within so few pairs, and would be all that is counted."""
+    pairs = simulated_pairs(CROWDED, Change(), 5, 40)
+    assert list(split(Recording(pairs, Parameters(seed=1)))) == [Verdict.UNDECIDED]
+    assert list(split(Recording(pairs[:7], Parameters(seed=1)))) == []
 
 
 @pytest.mark.slow
