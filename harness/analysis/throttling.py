@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -43,7 +43,7 @@ class Throttling(Struct, frozen=True):
     Attributes:
         place: Number of the figures before the loss.
         count: Number of all figures.
-        before: Best level before it, in their unit.
+        before: Best level before it, in their unit; of a loss that stays the best one of all.
         after: Level at the end, or the worst one where it recovered.
         steps: How often the level became worse.
         recovered: Whether the last level is as good as the best one was.
@@ -60,6 +60,14 @@ class Throttling(Struct, frozen=True):
     def change(self) -> float:
         """Relative change of the figure: -0.5 is half of it."""
         return self.after / self.before - 1
+
+
+class _Loss(NamedTuple):
+    """Level that is worse than the best one before it, and whether it is also worse than the one right before it."""
+
+    best: Level
+    level: Level
+    is_step: bool
 
 
 def cost_sign(metric: Metric) -> int:
@@ -89,28 +97,29 @@ def judge_levels(levels: Sequence[Level], sign: int, margin: float) -> Throttlin
         sign: Sign of the costs (see `cost_sign`).
         margin: Smallest loss, as a log ratio.
     """
-    worse, steps = [], 0
+    losses: list[_Loss] = []
     best = levels[0]
     for previous, level in zip((levels[0], *levels), levels, strict=False):
         if level.cost - best.cost >= margin:
-            worse.append((best, level))
-            steps += level.cost > previous.cost
+            losses.append(_Loss(best, level, is_step=level.cost > previous.cost))
         elif level.cost < best.cost:
             best = level
-    if not worse:
+    if not losses:
         return None
-    recovered = worse[-1][1] is not levels[-1]
+    recovered = losses[-1].level is not levels[-1]
     count = levels[-1].end
-    if recovered and sum(level.end - level.start for _, level in worse) < _LARGEST_PASSING * count:
+    if recovered and sum(loss.level.end - loss.level.start for loss in losses) < _LARGEST_PASSING * count:
         return None
-    before, first = worse[0]
-    after = max((level for _, level in worse), key=lambda level: level.cost) if recovered else levels[-1]
+    if not recovered:  # what was worse before the figure became better than ever is not what stays
+        losses = [loss for loss in losses if loss.best.cost - best.cost < margin]
+    before = losses[0].best if recovered else best
+    after = max((loss.level for loss in losses), key=lambda level: level.cost) if recovered else levels[-1]
     return Throttling(
-        place=first.start,
+        place=losses[0].level.start,
         count=count,
         before=math.exp(sign * before.cost),
         after=math.exp(sign * after.cost),
-        steps=steps,
+        steps=sum(loss.is_step for loss in losses),
         recovered=recovered,
     )
 

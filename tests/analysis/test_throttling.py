@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from harness.analysis.level_changes import Level
 from harness.analysis.quality import assess_quality
 from harness.analysis.summary import collect
-from harness.analysis.throttling import MARGIN, find_throttling, note_throttling
+from harness.analysis.throttling import MARGIN, find_throttling, judge_levels, note_throttling
 from harness.core.device import DeviceState
 from harness.core.metric import Metric, Observation
 from harness.core.result import Launch, Outcome
@@ -108,6 +109,18 @@ def test_steps_are_counted_and_a_slow_start_is_none() -> None:
     assert abs(throttling.place - 1000) < 10
     assert throttling.before == pytest.approx(10.0, rel=0.02)
     assert find_throttling(values[:1000], 1) is None
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_loss_is_told_from_the_best_level_and_not_from_one_before_it(sign: int) -> None:
+    """A disturbance at the beginning, then the best level, then heat: the end is better than the beginning was."""
+    costs = [math.log(level) for level in (1.0, 1.2, 0.7, 0.8)]
+    levels = [Level(100 * place, 100 * (place + 1), cost) for place, cost in enumerate(costs)]
+    found = judge_levels(levels, sign, MARGIN)
+
+    assert found is not None
+    assert (found.place, found.steps, found.recovered) == (300, 1, False)
+    assert sign * math.log1p(found.change) == pytest.approx(math.log(0.8 / 0.7))
 
 
 def test_impossible_values_say_nothing() -> None:
