@@ -40,6 +40,7 @@ def _no_phones_but_ours() -> Iterator[None]:
     """Phones on this desk take no part in tests, and no adb server is started for them."""
     with empty_adb_server() as port:
         os.environ["ANDROID_ADB_SERVER_PORT"] = str(port)
+        os.environ.pop("ADB_SERVER_SOCKET", None)  # which would prevail
         yield
         del os.environ["ANDROID_ADB_SERVER_PORT"]
 

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.resources
+import importlib.util
 import os
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Self
 
-from adbutils import AdbClient, AdbError
 from msgspec import Struct
 
 from harness import shell
 from harness.core.command import Command
 from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
-from platforms.android.link.errors import map_errors
+from platforms.android.link.errors import AdbRefusal, map_errors
 from platforms.android.link.protocol import ANSWER_S, Connection, never_stop
 from platforms.android.link.states import ABSENT
 
-_LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+_LOCAL: Final = frozenset({"127.0.0.1", "localhost"})
+"""Addresses at which a server listens that is started here: it takes ::1 only where there is no IPv4."""
+_DEFAULT_PORT: Final = "5037"
+_KEEPALIVE_S: Final = 10
+_KEEPALIVES: Final = 3
+"""Silence after which a host is asked whether it is still there, and how often before it is taken for gone."""
 
 
 class ListedPhone(Struct, frozen=True):
@@ -45,20 +50,19 @@ class AdbServer:
     """An adb server, through which phones are reached.
 
     Args:
-        address: `HOST:PORT`; None for the one that adb itself would use.
+        address: `HOST:PORT`, or `[HOST]:PORT` for IPv6; None for the one that adb itself would use.
 
     Raises:
         UsageError: The address is invalid.
     """
 
     def __init__(self, address: str | None = None) -> None:
-        self.host, self.port = _address(address)
-        self._client = AdbClient(self.host, self.port, socket_timeout=ANSWER_S)
+        self.host, self.port = _own_address() if address is None else _parse_address(address)
 
     @property
     def name(self) -> str:
         """Address of the server."""
-        return f"{self.host}:{self.port}"
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def answers(self) -> bool:
         """Return whether the server is running."""
@@ -78,7 +82,7 @@ class AdbServer:
         if self.host not in _LOCAL or program is None:
             raise EnvironmentProblem(
                 f"there is no adb server at {self.name}" + ("" if program else ", and no `adb` to start one"),
-                hint="install Android's platform-tools, or check HARNESS_ADB_SERVER",
+                hint="install Android's platform-tools, or check --adb-server and ADB_SERVER_SOCKET",
             )
         completed = shell.run(Command((str(program), "-P", str(self.port), "start-server"), timeout_s=30.0))
         if not completed.ok:
@@ -99,10 +103,8 @@ class AdbServer:
 
     def _list_phones(self) -> Sequence[ListedPhone]:
         self.start()
-        doing = "it was asked for its devices"
-        with self._mapped(doing), contextlib.closing(self._connect(never_stop)) as connection:
-            _request(connection, "host:devices")
-            return ListedPhone.parse(_read_text(connection))
+        with self._mapped("it was asked for its devices"):
+            return ListedPhone.parse(self._ask("host:devices"))
 
     def state(self, serial: str) -> str:
         """Return the state of one phone; `absent` when the server does not see it."""
@@ -120,7 +122,7 @@ class AdbServer:
         """
         self.start()
         with self._mapped(f"it was asked to look for {serial}"):
-            self._client.connect(serial, timeout=timeout_s)
+            self._ask(f"host:connect:{serial}", timeout_s)
 
     def version(self) -> int:
         """Return the version of its protocol, for example 41.
@@ -130,7 +132,7 @@ class AdbServer:
         """
         self.start()
         with self._mapped("it was asked for its version"):
-            return int(self._client.server_version())
+            return int(self._ask("host:version"), 16)
 
     def features(self, serial: str) -> frozenset[str]:
         """Return the features of a phone's daemon, as the server knows them.
@@ -140,7 +142,7 @@ class AdbServer:
         """
         self.start()
         with map_errors(serial, "it was asked for its features"):
-            return frozenset(str(self._client.device(serial).get_features()).split(","))
+            return frozenset(self._ask(f"host-serial:{serial}:features").split(","))
 
     def open(self, serial: str, service: str, check_waiting: Callable[[], None] = shell.check_stopping) -> Connection:
         """Open a service on a phone.
@@ -155,7 +157,7 @@ class AdbServer:
         Raises:
             EnvironmentProblem: There is no server. Beside it, everything that `map_errors` maps.
         """
-        self.start()  # else adbutils would start one itself, on a port of its own choice
+        self.start()
         connection = self._connect(check_waiting)
         try:
             _request(connection, f"host:transport:{serial}")
@@ -165,11 +167,22 @@ class AdbServer:
             raise
         return connection
 
+    def _ask(self, request: str, timeout_s: float = ANSWER_S) -> str:
+        with contextlib.closing(self._connect(never_stop)) as connection:
+            _request(connection, request, timeout_s)
+            return _read_text(connection, timeout_s)
+
     def _mapped(self, doing: str) -> contextlib.AbstractContextManager[None]:
         return map_errors(f"the adb server at {self.name}", doing)
 
     def _connect(self, check_waiting: Callable[[], None]) -> Connection:
-        return Connection(self._client.make_connection(timeout=ANSWER_S).conn, check_waiting)
+        opened = socket.create_connection((self.host, self.port), timeout=ANSWER_S)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if sys.platform == "linux":
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEPALIVE_S)
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _KEEPALIVE_S)
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _KEEPALIVES)
+        return Connection(opened, check_waiting)
 
 
 def is_network_serial(serial: str) -> bool:
@@ -180,25 +193,52 @@ def is_network_serial(serial: str) -> bool:
 def adb_program() -> Path | None:
     """Find the `adb` that starts servers: `ADBUTILS_ADB_PATH`, PATH's, or the one that comes with adbutils."""
     named = os.environ.get("ADBUTILS_ADB_PATH")
-    bundled = Path(str(importlib.resources.files("adbutils.binaries") / "adb"))
-    return Path(named) if named else shell.which("adb") or (bundled if bundled.is_file() else None)
+    return Path(named) if named else shell.which("adb") or _bundled_adb()
 
 
-def _request(connection: Connection, request: str) -> None:
+def _bundled_adb() -> Path | None:
+    """Find the `adb` of adbutils without importing it, which fails where ANDROID_ADB_SERVER_PORT is no number."""
+    package = importlib.util.find_spec("adbutils")
+    folders = package.submodule_search_locations if package is not None else None
+    programs = (Path(folder) / "binaries" / "adb" for folder in folders or ())
+    return next((program for program in programs if program.is_file()), None)
+
+
+def _request(connection: Connection, request: str, timeout_s: float = ANSWER_S) -> None:
     connection.send(f"{len(request.encode()):04x}{request}".encode())
-    if (answer := connection.read_exactly(4)) != b"OKAY":
-        raise AdbError(_read_text(connection) if answer == b"FAIL" else repr(answer))
+    if (answer := connection.read_exactly(4, timeout_s)) != b"OKAY":
+        raise AdbRefusal(_read_text(connection) if answer == b"FAIL" else repr(answer))
 
 
-def _read_text(connection: Connection) -> str:
-    return connection.read_exactly(int(connection.read_exactly(4), 16)).decode(errors="replace")
+def _read_text(connection: Connection, timeout_s: float = ANSWER_S) -> str:
+    length = int(connection.read_exactly(4, timeout_s), 16)
+    return connection.read_exactly(length).decode(errors="replace")
 
 
-def _address(text: str | None) -> tuple[str, int]:
-    host, colon, port = (text or "").rpartition(":")
-    if text is None:
+def _own_address() -> tuple[str, int]:
+    """Return the address that adb itself would use (`adb help`): ADB_SERVER_SOCKET prevails, as there."""
+    named = os.environ.get("ADB_SERVER_SOCKET")
+    if not named:
         host = os.environ.get("ANDROID_ADB_SERVER_ADDRESS") or os.environ.get("ANDROID_ADB_SERVER_HOST") or "127.0.0.1"
-        colon, port = ":", os.environ.get("ANDROID_ADB_SERVER_PORT") or "5037"
-    if not (host and colon and port.isdigit() and 0 < int(port) < 65536):
-        raise UsageError(f"{text or port!r} is no address of an adb server", hint="HOST:PORT, as in 127.0.0.1:5037")
+        return _checked_address(host, os.environ.get("ANDROID_ADB_SERVER_PORT") or _DEFAULT_PORT)
+    kind, _, address = named.partition(":")
+    if kind != "tcp":
+        raise UsageError(
+            f"ADB_SERVER_SOCKET={named} is no address of an adb server that the harness can use",
+            hint="tcp:HOST:PORT; or --adb-server HOST:PORT",
+        )
+    return _checked_address("127.0.0.1", address) if address.isdigit() else _parse_address(address)
+
+
+def _parse_address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    return _checked_address(host.removeprefix("[").removesuffix("]"), port, text)
+
+
+def _checked_address(host: str, port: str, text: str | None = None) -> tuple[str, int]:
+    if not (host and port.isdigit() and 0 < int(port) < 65536):
+        raise UsageError(
+            f"{text if text is not None else port!r} is no address of an adb server",
+            hint="HOST:PORT, as in 127.0.0.1:5037",
+        )
     return host, int(port)

@@ -8,8 +8,6 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
-from adbutils import AdbError
-
 from harness.core.errors import DeviceLost, EnvironmentProblem, OutOfSpace
 
 _FILE_ERRORS: Final = frozenset(
@@ -18,12 +16,16 @@ _FILE_ERRORS: Final = frozenset(
 """Error numbers that only files of this machine raise, and no socket."""
 
 
+class AdbRefusal(Exception):
+    """Answer of an adb server that refuses a request."""
+
+
 @contextlib.contextmanager
 def map_errors(phone: str, doing: str) -> Iterator[None]:
-    """Turn everything that adb, its server and its sockets raise into errors of the harness.
+    """Turn everything that the adb server and its sockets raise into errors of the harness.
 
-    `AdbError`, `EOFError`, `OSError` (including time-outs of sockets), `struct.error`, and the `ValueError` of answers
-    that are no numbers all mean that the phone or the server is unreachable; an answer of the phone itself
+    `AdbRefusal`, `EOFError`, `OSError` (including time-outs of sockets), `struct.error`, and the `ValueError` of
+    answers that are no numbers all mean that the phone or the server is unreachable; an answer of the phone itself
     (unauthorised, offline, no such device) keeps its meaning and gets a remedy.
 
     Args:
@@ -36,7 +38,7 @@ def map_errors(phone: str, doing: str) -> Iterator[None]:
     """
     try:
         yield
-    except AdbError as error:
+    except AdbRefusal as error:
         raise _refused_error(phone, doing, str(error)) from error
     except TimeoutError as error:
         raise unresponsive_error(phone, doing) from error

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -136,6 +139,61 @@ def test_a_server_that_ends_while_it_is_asked_is_asked_again() -> None:
 def test_a_server_elsewhere_is_not_started() -> None:
     with pytest.raises(EnvironmentProblem, match="no adb server"):
         AdbServer("127.0.0.2:1").list_phones()
+
+
+@pytest.mark.parametrize(
+    ("variables", "name"),
+    [
+        ({}, "127.0.0.1:5037"),
+        ({"ANDROID_ADB_SERVER_PORT": "5038"}, "127.0.0.1:5038"),
+        ({"ANDROID_ADB_SERVER_PORT": "", "ADB_SERVER_SOCKET": ""}, "127.0.0.1:5037"),
+        ({"ANDROID_ADB_SERVER_ADDRESS": "lab", "ANDROID_ADB_SERVER_PORT": "5038"}, "lab:5038"),
+        ({"ADB_SERVER_SOCKET": "tcp:5039", "ANDROID_ADB_SERVER_PORT": "5038"}, "127.0.0.1:5039"),
+        ({"ADB_SERVER_SOCKET": "tcp:host.docker.internal:5037"}, "host.docker.internal:5037"),
+        ({"ADB_SERVER_SOCKET": "tcp:[fe80::1]:5037"}, "[fe80::1]:5037"),
+    ],
+)
+def test_the_server_is_that_of_adb_itself(
+    variables: Mapping[str, str], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("ADB_SERVER_SOCKET", "ANDROID_ADB_SERVER_ADDRESS", "ANDROID_ADB_SERVER_PORT"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, value)
+    assert AdbServer().name == name
+
+
+@pytest.mark.parametrize("address", ["localfilesystem:/run/adb", "tcp:lab", "tcp:lab:0", "5037"])
+def test_a_server_that_cannot_be_used_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADB_SERVER_SOCKET", address)
+    with pytest.raises(UsageError, match="no address of an adb server"):
+        AdbServer()
+
+
+@pytest.mark.parametrize("port", ["", "x"])
+def test_the_platform_is_imported_whatever_port_the_environment_names(port: str) -> None:
+    code = "from platforms.android.link import adb; adb.adb_program()"
+    environment = {**os.environ, "ANDROID_ADB_SERVER_PORT": port, "PATH": "/nowhere"}
+    subprocess.run((sys.executable, "-c", code), env=environment, check=True)
+
+
+def test_a_server_is_reached_by_ipv6() -> None:
+    if not socket.has_dualstack_ipv6():
+        pytest.skip("this machine has no IPv6")
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as listening:
+
+        def answer() -> None:
+            for reply in (None, b"OKAY000dSERIAL\tdevice"):  # a look whether it is there comes first
+                connection, _ = listening.accept()
+                with connection:
+                    if reply is not None and connection.recv(16):
+                        connection.sendall(reply)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        (listed,) = AdbServer(f"[::1]:{listening.getsockname()[1]}").list_phones()
+        assert listed.serial == "SERIAL"
+        thread.join()
 
 
 @pytest.mark.parametrize("address", ["", "nowhere", "host:", ":5037", "host:0", "host:99999", "host:x"])
