@@ -22,6 +22,8 @@ _OLDEST_API: Final = 26
 _BOOTED: Final = "sys.boot_completed"
 _NO_SERIAL: Final = frozenset({"", "unknown", "0123456789ABCDEF", "0"})
 """Serial numbers of phones that have none of their own."""
+_EMULATOR = re.compile("EMULATOR[0-9X]+")
+"""Serial number of every emulator of one version, `EMULATOR35X2X10X0`."""
 
 
 class PhoneStarting(DeviceLost):
@@ -95,7 +97,7 @@ def _check_age(name: str, properties: Mapping[str, str]) -> None:
 def _identity(properties: Mapping[str, str], serial: str) -> str:
     """Return the phone's own serial number, which no cable, port or network address changes; else its name for adb."""
     numbers = (properties.get(name, "") for name in ("ro.serialno", "ro.boot.serialno"))
-    return next((number for number in numbers if number not in _NO_SERIAL), serial)
+    return next((number for number in numbers if number not in _NO_SERIAL and not _EMULATOR.fullmatch(number)), serial)
 
 
 def _attributes(

@@ -74,6 +74,11 @@ def _refused_error(phone: str, doing: str, reason: str) -> EnvironmentProblem:
         return EnvironmentProblem(
             f"{phone} does not trust this computer", hint='unlock it and answer "Allow USB debugging?" with yes'
         )
+    if "more than one device" in reason:
+        return EnvironmentProblem(
+            f"several phones have the serial number {phone}, by which adb cannot tell them apart",
+            hint="leave one of them plugged in; reach the others over the network (`adb tcpip 5555`)",
+        )
     if "timeout" in reason:
         return unresponsive_error(phone, doing)
     return lost_error(phone, doing, reason or "the connection ended")

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import socket
+import socketserver
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +31,7 @@ from platforms.android.link.adb import AdbServer, ListedPhone
 from platforms.android.link.phone import Phone
 from platforms.android.link.states import unusable_status
 from platforms.android.options import AndroidOptions
-from platforms.android.platform import unique_devices
+from platforms.android.platform import Android, unique_devices
 from platforms.processors import CPUINFO, parse_processor
 from tests.builders.sources.repositories import require
 from tests.platforms.android.conftest import MakePlatform
@@ -101,6 +103,32 @@ def test_a_phone_names_its_processor_and_keeps_its_serial_number_as_identity(pho
 @pytest.mark.parametrize("number", ["", "unknown", "0123456789ABCDEF"])
 def test_a_phone_without_a_serial_number_is_identified_by_its_adb_name(number: str) -> None:
     assert parse_description("10.0.0.7:5555", PIXEL.replace("2A1B1FDH300PPA", number), 0.0).identity == "10.0.0.7:5555"
+
+
+def test_emulators_of_one_version_are_two_devices() -> None:
+    emulator = PIXEL.replace("2A1B1FDH300PPA", "EMULATOR35X2X10X0")
+    listed = unique_devices([parse_description(name, emulator, 0.0) for name in ("emulator-5554", "emulator-5556")])
+    assert [device.identity for device in listed] == ["emulator-5554", "emulator-5556"]
+
+
+def test_phones_with_one_serial_number_are_not_called_silent() -> None:
+    """As boards whose maker gave all of them the same: adb refuses to choose one."""
+    answers = {
+        "host:devices": "OKAY0017TWIN\tdevice\nTWIN\tdevice",
+        "host-serial:TWIN:features": "FAIL0014more than one device",
+    }
+
+    class Answers(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            if length := self.request.recv(4):
+                self.request.sendall(answers[self.request.recv(int(length, 16)).decode()].encode())
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Answers) as served:
+        threading.Thread(target=served.serve_forever, daemon=True).start()
+        statuses = Android(Settings(), AdbServer(f"127.0.0.1:{served.server_address[1]}")).list_devices()
+        served.shutdown()
+    assert [status.state.partition(",")[0] for status in statuses] == ["several phones have the serial number TWIN"] * 2
+    assert not any(status.may_return for status in statuses)
 
 
 @given(st.text())
