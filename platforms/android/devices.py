@@ -16,7 +16,7 @@ from platforms.android.state.state import STATE_SCRIPT, read_state
 from platforms.processors import parse_processor
 
 _SCRIPT: Final = read_script("describe.sh") + STATE_SCRIPT
-_PROPERTY = re.compile(r"^\[([^\]]+)\]: \[([^\]]*)\]$", re.MULTILINE)
+_PROPERTY = re.compile(r"^\[([^\]]+)\]: \[((?:[^\]]|\](?!$))*)\]$", re.MULTILINE)
 _OLDEST_API: Final = 26
 """Android 8: before it, Android's shell lacks tools that the harness needs (`flock` and `timeout` among them)."""
 _BOOTED: Final = "sys.boot_completed"
@@ -42,7 +42,7 @@ def describe_phone(phone: Phone) -> Device:
     result = phone.sh(_SCRIPT)
     if "[state]" not in result.stdout:
         raise EnvironmentProblem(f"{phone.name} does not describe itself: {result.stderr.strip()[:200]}")
-    properties = dict(_PROPERTY.findall(result.stdout))
+    properties = _parse_properties(result.stdout)
     _check_age(phone.name, properties)
     if properties.get(_BOOTED) != "1":
         raise PhoneStarting(f"{phone.name} is still booting", hint=remedy_of(BOOTING))
@@ -61,7 +61,7 @@ def parse_description(serial: str, text: str, now: float) -> Device:
     more_text, _, state_text = rest.partition("[state]\n")
     more_text, _, cpuinfo = more_text.partition("[cpuinfo]\n")
     processor = parse_processor(cpuinfo)
-    properties = dict(_PROPERTY.findall(properties_text))
+    properties = _parse_properties(properties_text)
     more = dict(line.split("=", 1) for line in more_text.splitlines() if "=" in line)
     release, api = properties.get("ro.build.version.release", "?"), properties.get("ro.build.version.sdk", "?")
     model = f"{properties.get('ro.product.manufacturer', '')} {properties.get('ro.product.model', '')}".strip()
@@ -78,6 +78,11 @@ def parse_description(serial: str, text: str, now: float) -> Device:
         memory_bytes=1024 * _parse_integer(more.get("memory_kib")),
         attributes={key: value for key, value in _attributes(properties, more, state_text, now).items() if value},
     )
+
+
+def _parse_properties(text: str) -> Mapping[str, str]:
+    """Parse the output of `getprop`, without blanks around values: some makers pad them."""
+    return {name: value.strip() for name, value in _PROPERTY.findall(text)}
 
 
 def serialno_of(device: Device) -> str:

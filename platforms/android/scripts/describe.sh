@@ -13,5 +13,5 @@ cd /sys/devices/system/cpu/cpufreq 2>/dev/null && for policy in policy*; do
   done
 done
 echo '[cpuinfo]'
-grep -E '^(vendor_id|cpu family|model|flags|CPU implementer|CPU part|Features|isa|uarch)[[:space:]]*:' /proc/cpuinfo | sort | uniq
+grep -E '^(vendor_id|cpu family|model|flags|CPU implementer|CPU part|Features|isa|uarch)[[:space:]]*:' /proc/cpuinfo
 echo '[state]'

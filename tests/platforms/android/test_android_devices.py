@@ -32,6 +32,7 @@ from platforms.android.link.phone import Phone
 from platforms.android.link.states import unusable_status
 from platforms.android.options import AndroidOptions
 from platforms.android.platform import Android, unique_devices
+from platforms.android.scripts import read_script
 from platforms.processors import CPUINFO, parse_processor
 from tests.builders.sources.repositories import require
 from tests.platforms.android.conftest import MakePlatform
@@ -90,6 +91,28 @@ def test_a_phone_is_described_by_its_properties() -> None:
     assert pixel.attributes["governor"] == "sched_pixel"
     assert pixel.attributes["clusters"] == "CPU 0 1 2 3 up to 1803 MHz; CPU 6 7 up to 2850 MHz"
     assert pixel.attributes["battery"] == "83 %"
+
+
+def test_the_maker_of_each_core_is_that_of_its_own_lines(tmp_path: Path) -> None:
+    """As in phones with a Snapdragon 865: cores of two makers, in lines that belong together."""
+    cores = [("0x51", "0x805"), ("0x41", "0xd0d")]
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("".join(f"CPU implementer\t: {maker}\nCPU part\t: {part}\n\n" for maker, part in cores))
+    script = read_script("describe.sh").replace("/proc/cpuinfo", str(cpuinfo))
+    described = subprocess.run(("sh", "-c", script), stdout=subprocess.PIPE, text=True, check=True)
+    phone = parse_description("serial", described.stdout, 0.0)
+    assert phone.microarchitecture == "Kryo 485 Silver, Cortex-A77"
+
+
+def test_properties_may_have_brackets_and_blanks() -> None:
+    text = PIXEL.replace("[Pixel 7 Pro]", "[Box [4K] ]").replace("[2A1B1FDH300PPA]", "[2A1B1FDH300PPA ]")
+    phone = parse_description("serial", text, 0.0)
+    assert (phone.kind, phone.identity, phone.attributes["serialno"]) == (
+        "Google Box [4K]",
+        "2A1B1FDH300PPA",
+        "2A1B1FDH300PPA",
+    )
+    assert parse_description("serial", PIXEL.replace("2A1B1FDH300PPA", "  "), 0.0).identity == "serial"
 
 
 @pytest.mark.slow
