@@ -27,7 +27,7 @@ def create(settings: Settings) -> Android:
     Raises:
         UsageError: An invalid option.
     """
-    from platforms.android.link.adb import AdbServer  # noqa: PLC0415 - only commands about phones need it
+    from platforms.android.link.adb import AdbServer  # noqa: PLC0415 - adbutils takes a tenth of a second
     from platforms.android.platform import Android  # noqa: PLC0415 - as above
 
     return Android(settings, AdbServer(settings.of(AndroidOptions).adb_server))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
+import importlib.resources
 import os
 import socket
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Self
@@ -16,16 +15,14 @@ from msgspec import Struct
 from harness import shell
 from harness.core.command import Command
 from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
-from platforms.android.link.errors import AdbRefusal, map_errors
+from platforms.android.link.adb_client import AdbError, ServerClient
+from platforms.android.link.errors import map_errors
 from platforms.android.link.protocol import ANSWER_S, Connection, never_stop
 from platforms.android.link.states import ABSENT
 
 _LOCAL: Final = frozenset({"127.0.0.1", "localhost"})
 """Addresses at which a server listens that is started here: it takes ::1 only where there is no IPv4."""
 _DEFAULT_PORT: Final = "5037"
-_KEEPALIVE_S: Final = 10
-_KEEPALIVES: Final = 3
-"""Silence after which a host is asked whether it is still there, and how often before it is taken for gone."""
 
 
 class ListedPhone(Struct, frozen=True):
@@ -58,6 +55,7 @@ class AdbServer:
 
     def __init__(self, address: str | None = None) -> None:
         self.host, self.port = _own_address() if address is None else _parse_address(address)
+        self._client = ServerClient(self.host, self.port, ANSWER_S)
 
     @property
     def name(self) -> str:
@@ -103,8 +101,10 @@ class AdbServer:
 
     def _list_phones(self) -> Sequence[ListedPhone]:
         self.start()
-        with self._mapped("it was asked for its devices"):
-            return ListedPhone.parse(self._ask("host:devices"))
+        doing = "it was asked for its devices"
+        with self._mapped(doing), contextlib.closing(self._connect(never_stop)) as connection:
+            _request(connection, "host:devices")
+            return ListedPhone.parse(_read_text(connection))
 
     def state(self, serial: str) -> str:
         """Return the state of one phone; `absent` when the server does not see it."""
@@ -122,7 +122,7 @@ class AdbServer:
         """
         self.start()
         with self._mapped(f"it was asked to look for {serial}"):
-            self._ask(f"host:connect:{serial}", timeout_s)
+            self._client.connect(serial, timeout=timeout_s)
 
     def version(self) -> int:
         """Return the version of its protocol, for example 41.
@@ -132,7 +132,7 @@ class AdbServer:
         """
         self.start()
         with self._mapped("it was asked for its version"):
-            return int(self._ask("host:version"), 16)
+            return int(self._client.server_version())
 
     def features(self, serial: str) -> frozenset[str]:
         """Return the features of a phone's daemon, as the server knows them.
@@ -142,7 +142,7 @@ class AdbServer:
         """
         self.start()
         with map_errors(serial, "it was asked for its features"):
-            return frozenset(self._ask(f"host-serial:{serial}:features").split(","))
+            return frozenset(str(self._client.device(serial).get_features()).split(","))
 
     def open(self, serial: str, service: str, check_waiting: Callable[[], None] = shell.check_stopping) -> Connection:
         """Open a service on a phone.
@@ -167,22 +167,11 @@ class AdbServer:
             raise
         return connection
 
-    def _ask(self, request: str, timeout_s: float = ANSWER_S) -> str:
-        with contextlib.closing(self._connect(never_stop)) as connection:
-            _request(connection, request, timeout_s)
-            return _read_text(connection, timeout_s)
-
     def _mapped(self, doing: str) -> contextlib.AbstractContextManager[None]:
         return map_errors(f"the adb server at {self.name}", doing)
 
     def _connect(self, check_waiting: Callable[[], None]) -> Connection:
-        opened = socket.create_connection((self.host, self.port), timeout=ANSWER_S)
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        if sys.platform == "linux":
-            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEPALIVE_S)
-            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _KEEPALIVE_S)
-            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _KEEPALIVES)
-        return Connection(opened, check_waiting)
+        return Connection(self._client.make_connection().conn, check_waiting)
 
 
 def is_network_serial(serial: str) -> bool:
@@ -193,26 +182,18 @@ def is_network_serial(serial: str) -> bool:
 def adb_program() -> Path | None:
     """Find the `adb` that starts servers: `ADBUTILS_ADB_PATH`, PATH's, or the one that comes with adbutils."""
     named = os.environ.get("ADBUTILS_ADB_PATH")
-    return Path(named) if named else shell.which("adb") or _bundled_adb()
+    bundled = Path(str(importlib.resources.files("adbutils.binaries") / "adb"))
+    return Path(named) if named else shell.which("adb") or (bundled if bundled.is_file() else None)
 
 
-def _bundled_adb() -> Path | None:
-    """Find the `adb` of adbutils without importing it, which fails where ANDROID_ADB_SERVER_PORT is no number."""
-    package = importlib.util.find_spec("adbutils")
-    folders = package.submodule_search_locations if package is not None else None
-    programs = (Path(folder) / "binaries" / "adb" for folder in folders or ())
-    return next((program for program in programs if program.is_file()), None)
-
-
-def _request(connection: Connection, request: str, timeout_s: float = ANSWER_S) -> None:
+def _request(connection: Connection, request: str) -> None:
     connection.send(f"{len(request.encode()):04x}{request}".encode())
-    if (answer := connection.read_exactly(4, timeout_s)) != b"OKAY":
-        raise AdbRefusal(_read_text(connection) if answer == b"FAIL" else repr(answer))
+    if (answer := connection.read_exactly(4)) != b"OKAY":
+        raise AdbError(_read_text(connection) if answer == b"FAIL" else repr(answer))
 
 
-def _read_text(connection: Connection, timeout_s: float = ANSWER_S) -> str:
-    length = int(connection.read_exactly(4, timeout_s), 16)
-    return connection.read_exactly(length).decode(errors="replace")
+def _read_text(connection: Connection) -> str:
+    return connection.read_exactly(int(connection.read_exactly(4), 16)).decode(errors="replace")
 
 
 def _own_address() -> tuple[str, int]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from harness.core.errors import DeviceLost, EnvironmentProblem, OutOfSpace
+from platforms.android.link.adb_client import AdbError
 
 _FILE_ERRORS: Final = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.EROFS, errno.EFBIG}
@@ -16,15 +17,11 @@ _FILE_ERRORS: Final = frozenset(
 """Error numbers that only files of this machine raise, and no socket."""
 
 
-class AdbRefusal(Exception):
-    """Answer of an adb server that refuses a request."""
-
-
 @contextlib.contextmanager
 def map_errors(phone: str, doing: str) -> Iterator[None]:
-    """Turn everything that the adb server and its sockets raise into errors of the harness.
+    """Turn everything that adbutils, the adb server and its sockets raise into errors of the harness.
 
-    `AdbRefusal`, `EOFError`, `OSError` (including time-outs of sockets), `struct.error`, and the `ValueError` of
+    `AdbError`, `EOFError`, `OSError` (including time-outs of sockets), `struct.error`, and the `ValueError` of
     answers that are no numbers all mean that the phone or the server is unreachable; an answer of the phone itself
     (unauthorised, offline, no such device) keeps its meaning and gets a remedy.
 
@@ -38,7 +35,7 @@ def map_errors(phone: str, doing: str) -> Iterator[None]:
     """
     try:
         yield
-    except AdbRefusal as error:
+    except AdbError as error:
         raise _refused_error(phone, doing, str(error)) from error
     except TimeoutError as error:
         raise unresponsive_error(phone, doing) from error

@@ -1,8 +1,8 @@
 """adb's protocols over one connection to the adb server: raw bytes, shell v2, and file synchronisation v1.
 
 Formats are those of AOSP's `packages/modules/adb`: `shell_protocol.h`, and `SYNC.TXT` with `file_sync_protocol.h`.
-The package adbutils is not used for them: it reaches no server by IPv6, does not check how much of a file was sent,
-loses the reason of a refusal, and takes a missing file for an empty folder.
+Files are transferred here and not by adbutils, which does not check how much was sent, loses the reason of a refusal,
+and takes a missing file for an empty folder.
 """
 
 from __future__ import annotations
