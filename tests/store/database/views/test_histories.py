@@ -87,6 +87,7 @@ def test_a_figure_that_leaves_the_range_in_another_unit_is_none(database: Databa
     assert [point.median for point in history.points] == [None, 12.0, 13.0, 14.0, 15.0]
     assert [band.count for band in history.bands] == [4]
     (level,) = reader.levels(ALWAYS, ALL, Page())
+    assert level.effect is not None
     assert level.effect.log_ratio < -600
 
 
