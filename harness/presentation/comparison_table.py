@@ -44,6 +44,14 @@ _CONTRARY: Final = "A * marks figures that differ in the other direction: trust 
 _LEGEND: Final = (
     "control: median of its launches · treatment: that median changed by the difference, which is measured in pairs"
 )
+_LEGEND_OF_FIGURE: Final = (
+    "figure: what of each launch changed most · control: its median over the launches · treatment: that median changed by "
+    "the difference, which is measured in pairs"
+)
+_FIGURE: Final = "figure"
+
+_MEDIAN: Final = "median"
+"""Figure of a launch that sides are shown by, where all figures share one difference."""
 
 _EXPLAINED: Final = frozenset({VerdictCategory.UNDECIDED, VerdictCategory.FAILED, VerdictCategory.SKIPPED})
 """Categories whose reason a reader asks for."""
@@ -61,7 +69,8 @@ class ComparisonRow(Struct, frozen=True):
         control_build: Name of the control's runner.
         treatment_build: Name of the treatment's runner.
         metric: Metric that was compared.
-        control: Median of the medians of the control's launches.
+        figure: Name of the figure of a launch that both sides are shown by, where it is not the median.
+        control: Median of that figure over the control's launches.
         treatment: That median, changed by the difference, so that both agree with what the pairs show. The raw medians
             of both sides differ by whatever the machine did between the pairs; `tabulate_launches` has them.
         difference: Relative change, signed, in percent.
@@ -80,6 +89,7 @@ class ComparisonRow(Struct, frozen=True):
     control_build: str
     treatment_build: str
     metric: str = ""
+    figure: str = ""
     control: str = ""
     treatment: str = ""
     difference: str = ""
@@ -110,12 +120,14 @@ def build_row(result: Result) -> ComparisonRow:
     )
     if comparison is None or comparison.identical:
         return row
-    medians = next((figure for figure in compute_launch_statistics(comparison) if figure.name == "median"), None)
+    name = comparison.figure or _MEDIAN
+    shown = next((figure for figure in compute_launch_statistics(comparison) if figure.name == name), None)
     return replace(
         row,
         metric=comparison.metric,
-        control=_format_side(medians.control, result, comparison) if medians else "",
-        treatment=_format_side(_treatment_of(medians, comparison), result, comparison) if medians else "",
+        figure=comparison.figure if comparison.figure != _MEDIAN else "",
+        control=_format_side(shown.control, result, comparison) if shown else "",
+        treatment=_format_side(_treatment_of(shown, comparison), result, comparison) if shown else "",
         difference=format_change(comparison.difference),
         interval=format_interval(*(stated_interval(comparison) or (None, None))),
         pairs=str(len(comparison.pairs)),
@@ -149,6 +161,7 @@ def build_columns(results: Sequence[Result]) -> list[Column]:
         Column("control build", differing(lambda row: row.control_build), weight=40),
         Column("treatment build", differing(lambda row: row.treatment_build), weight=40),
         Column("metric", differing(lambda row: row.metric), weight=50),
+        Column(_FIGURE, _figures(rows), weight=65),
         Column("control", texts(lambda row: row.control), weight=60, right=True),
         Column("treatment", texts(lambda row: row.treatment), weight=61, right=True),
         Column("difference", make_spans(lambda row: row.difference), right=True),
@@ -176,8 +189,16 @@ def describe_sides(results: Sequence[Result]) -> list[tuple[str, str]]:
 def format_legend(columns: Iterable[Column]) -> str:
     """Explain the figures of both sides; empty where the table has none."""
     shown = {column.name for column in columns if column.is_informative}
-    parts = [_LEGEND] if {"control", "treatment"} <= shown else []
+    legend = _LEGEND_OF_FIGURE if _FIGURE in shown else _LEGEND
+    parts = [legend] if {"control", "treatment"} <= shown else []
     return " · ".join([*parts, VISIBLE_CHANGE_LEGEND] if VISIBLE_CHANGE in shown else parts)
+
+
+def _figures(rows: Sequence[ComparisonRow]) -> list[Span]:
+    """Return the figures that rows are about; empty cells where it is the median in all of them."""
+    if not any(row.figure for row in rows):
+        return [Span("")] * len(rows)
+    return make_cells(row.figure or (_MEDIAN if row.control else "") for row in rows)
 
 
 def _visible_changes(results: Sequence[Result]) -> Iterator[str]:
@@ -271,9 +292,9 @@ def _format_side(value: float, result: Result, comparison: Comparison) -> str:
     return mark_throttled(format_quantity(value, comparison.unit), throttled=result.throttled)
 
 
-def _treatment_of(medians: LaunchStatistic, comparison: Comparison) -> float:
-    """Return the control's median as the difference changes it."""
-    return medians.treatment if comparison.difference is None else medians.control * (1 + comparison.difference)
+def _treatment_of(figure: LaunchStatistic, comparison: Comparison) -> float:
+    """Return the control's figure as the difference changes it."""
+    return figure.treatment if comparison.difference is None else figure.control * (1 + comparison.difference)
 
 
 def _common_text(texts: Iterable[str]) -> str:

@@ -16,7 +16,13 @@ from harness.core.build import BuildInfo
 from harness.core.comparison import Evidence, Pair, Parameters
 from harness.core.result import Outcome
 from harness.presentation.commands import format_reevaluate_command, format_rerun_command
-from harness.presentation.comparison_table import build_row, explain_launches, tabulate_launches
+from harness.presentation.comparison_table import (
+    build_columns,
+    build_row,
+    explain_launches,
+    format_legend,
+    tabulate_launches,
+)
 from harness.presentation.explanations import (
     describe_discarded_pairs,
     describe_false_discoveries,
@@ -384,3 +390,18 @@ def test_a_folder_with_spaces_stays_one_word() -> None:
 
 def test_a_result_without_a_comparison_has_no_command() -> None:
     assert format_rerun_command(failed_result()) == ""
+
+
+def test_a_row_is_about_the_figure_that_its_difference_is_about() -> None:
+    pairs = [
+        pair.model_copy(update={"treatment": (*pair.treatment[:4], 2 * pair.treatment[4])})
+        for pair in made_pairs(0.0, 20)
+    ]
+    tail, whole = compared("tail", pairs), compared("whole", made_pairs(0.1, 20))
+    row = build_row(tail)
+    assert (row.figure, row.control, row.treatment) == ("p90", "8.48 ms", "17.0 ms")
+    columns = {column.name: [cell.text for cell in column.cells] for column in build_columns([tail, whole])}
+    assert columns["figure"] == ["p90", "median"]
+    assert columns["control"] == ["8.48 ms", "8.00 ms"]
+    assert "figure: " in format_legend(build_columns([tail, whole]))
+    assert not any(column.name == "figure" and column.is_informative for column in build_columns([whole]))
