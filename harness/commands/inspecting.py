@@ -332,7 +332,7 @@ def builds(
     Args:
         action: List the builds, or remove those that are not in use.
         prune: The same as the action `prune`.
-        keep_mib: Keep the most recently used builds up to this size (default: keep none).
+        keep_mib: Keep the most recently used builds up to this size; 0 removes all.
         unused_days: Remove only builds that have not been used for this many days.
         exec_dir: Folder of the builds.
         json: Show the builds, and those that were removed, as JSON.
@@ -343,6 +343,9 @@ def builds(
 
     pruning = prune or action == "prune"
     arguments.reject_invalid_limits(pruning, keep_mib=keep_mib, unused_days=unused_days)
+    if pruning and keep_mib is None and unused_days is None:  # builds may have taken hours
+        hint = "give --keep-mib N or --unused-days N; --keep-mib 0 removes all"
+        raise UsageError("prune removes nothing unless it is said what", hint=hint)
     cache = BuildCache(exec_dir or arguments.resolve_settings(inspect_flags).cache_dir / "builds")
     if pruning:
         return flow.prune(cache, display.open_console(), keep_mib=keep_mib, unused_days=unused_days, as_json=json)

@@ -64,6 +64,7 @@ def test_a_program_without_operators_is_said_to_have_none(project: Project) -> N
 
     assert "m/net on" in done.stdout
     assert done.stdout.splitlines()[1] == "the program reported no operator times"
+    assert done.code == 4, "a profile was asked for, and there is none"
 
 
 def test_a_script_gets_both_passes(project: Project) -> None:

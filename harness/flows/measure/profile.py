@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
-from harness.core.errors import ExitCode
+from harness.core.errors import ExitCode, most_severe
 from harness.core.protocols import Platform, Progress, Reporter
 from harness.core.reproduction import Reproduction
 from harness.core.result import Report, Result
@@ -63,7 +63,8 @@ def profile(
         listeners: Receive each result, too.
 
     Returns:
-        The exit code of the run, and the results in pairs.
+        The exit code of the run, and the results in pairs. A program that ends well without the time of any operator is
+        a failed benchmark: it is not what was asked for.
     """
     passes = [(benchmark, trace(benchmark)) for benchmark in workload.benchmarks]
     origins = {each.digest: plain for plain, traced in passes for each in (plain, traced)}
@@ -81,6 +82,8 @@ def profile(
         counted="each benchmark in two passes, latency and operators",
     )
     digests = {traced.digest for _, traced in passes}
+    if any(result.benchmark.digest in digests and _lacks_operators(result) for result in collector.results):
+        code = most_severe((code, ExitCode.BENCHMARK_FAILED))
     untraced = {_key(result, origins): result for result in collector.results if result.benchmark.digest not in digests}
     return code, tuple(
         ProfiledResult(untraced.get(_key(result, origins)), result)
@@ -94,6 +97,10 @@ def trace(benchmark: Benchmark) -> Benchmark:
     digest = hashlib.sha256(f"{benchmark.digest}{TRACED_ENDING}".encode()).hexdigest()
     changes = {"operators": True, "identifier": f"{benchmark.identifier}{TRACED_ENDING}", "digest": digest}
     return benchmark.model_copy(update={**changes, "precision": None, "max_launches": None})
+
+
+def _lacks_operators(result: Result) -> bool:
+    return result.ok and not any(metric.is_of_operator for metric in result.metrics)
 
 
 def _key(result: Result, origins: dict[str, Benchmark]) -> tuple[str, str | None]:
