@@ -45,8 +45,8 @@ _LEGEND: Final = (
     "control: median of its launches · treatment: that median changed by the difference, which is measured in pairs"
 )
 _LEGEND_OF_FIGURE: Final = (
-    "figure: what of each launch changed most · control: its median over the launches · treatment: that median changed by "
-    "the difference, which is measured in pairs"
+    "figure: what of each launch changed most · control: its median over the launches · treatment: that median changed "
+    "by the difference, which is measured in pairs"
 )
 _FIGURE: Final = "figure"
 
