@@ -14,6 +14,7 @@ from harness.config.settings import Settings
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.placeholders import suggest
 from harness.files.distributions import find_entry_points
+from harness.files.installation import find_impostor
 
 if TYPE_CHECKING:  # `harness --help` imports this module, and needs none of them
     from harness.core.alarm_protocols import AlarmChannel, AlarmChannelFactory, AlarmReporter
@@ -261,6 +262,11 @@ def _load(kind: str, entry: EntryPoint) -> object:
     try:
         loaded: object = entry.load()
     except (ImportError, AttributeError) as error:
+        if (impostor := find_impostor(entry.module)) is not None:
+            raise EnvironmentProblem(
+                f"{impostor} hides a package of the harness, which has the same name",
+                hint="give it another name, or start Python in another folder",
+            ) from error
         raise EnvironmentProblem(
             f"the {kind} `{entry.name}` ({entry.value}) cannot be loaded: {error}",
             hint="`harness doctor` tells what is missing",

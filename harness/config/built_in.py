@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from harness.core.errors import UsageError
+from harness.files.installation import SPECIFICATIONS
 
 SUFFIXES: Final = (".json", ".yaml", ".yml")
 """Endings of specification files."""
@@ -21,10 +21,7 @@ _SIMILAR: Final = 0.6
 
 def find_shipped(folder: str) -> Mapping[str, Path]:
     """Return the specifications in a folder of the package `specifications`, by name."""
-    package = find_spec("specifications")
-    places = (package.submodule_search_locations if package else None) or ()
-    files = sorted(file for place in places for file in Path(place, folder).glob("*.json"))
-    return {file.stem: file for file in files}
+    return {file.stem: file for file in sorted((SPECIFICATIONS / folder).glob("*.json"))}
 
 
 def find_specifications() -> Mapping[str, Path]:

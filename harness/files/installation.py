@@ -7,10 +7,35 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 DISTRIBUTION: Final = "edge-harness"
+
+
+_ROOT: Final = Path(__file__).parents[2]
+"""Folder of the packages of the harness."""
+
+SPECIFICATIONS: Final = _ROOT / "specifications"
+"""Folder of everything that ships beside the code. A module of the user's that is called alike does not hide it."""
+
+
+def find_impostor(module: str) -> Path | None:
+    """Return what Python imports in place of a package of the harness: a user's file or folder that is called alike.
+
+    Args:
+        module: A module below that package.
+
+    Returns:
+        None where Python finds the package itself, and for modules of others.
+    """
+    package = module.partition(".")[0]
+    spec = find_spec(package)
+    if spec is None or not (_ROOT / package).is_dir():
+        return None
+    found = Path(spec.origin or next(iter(spec.submodule_search_locations or ()), _ROOT / package))
+    return None if found.is_relative_to(_ROOT / package) else found
 
 
 def install_command(extras: Iterable[str], *requirements: str) -> str:

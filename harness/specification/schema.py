@@ -11,7 +11,6 @@ import inspect
 import json
 import re
 import sys
-from importlib import resources
 from pathlib import Path
 
 from pydantic import BaseModel, JsonValue
@@ -21,6 +20,7 @@ from pydantic_core import core_schema
 from harness.core.comparison import Comparison
 from harness.core.result import Result
 from harness.core.self_check import SelfCheck
+from harness.files.installation import SPECIFICATIONS
 from harness.specification.file_format import Specification, SpecificationList
 from harness.specification.misspellings import misspelling_pattern
 
@@ -139,7 +139,7 @@ def schema_file(name: str) -> str:
 
 def schema_folder() -> Path:
     """Return the folder of the committed schemas."""
-    return Path(str(resources.files("specifications"))) / "schema"
+    return SPECIFICATIONS / "schema"
 
 
 def main(argv: list[str] | None = None) -> int:

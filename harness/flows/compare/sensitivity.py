@@ -6,7 +6,6 @@ import dataclasses
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +21,7 @@ from harness.core.errors import ExitCode, UsageError
 from harness.core.protocols import Display, is_local
 from harness.core.result import Launch, Result
 from harness.core.self_check import BenchmarkCheck, Disturbance, SelfCheck, Sensitivity
+from harness.files.installation import SPECIFICATIONS
 from harness.flows.compare import self_check
 from harness.flows.compare.commits import CollectingReporter
 from harness.flows.compare.compare import ComparisonTask, run_comparison
@@ -58,10 +58,8 @@ def built_in_specification(platform_name: str, *, is_host: bool) -> Path:
             f"the built-in benchmark runs on this machine only, not on platform {platform_name}",
             hint=f"name a specification: harness self-check -b FILE -p {platform_name}",
         )
-    package = find_spec("specifications")
-    for folder in (package.submodule_search_locations or ()) if package is not None else ():
-        if (file := Path(folder, "models", "sort.json")).is_file():
-            return file
+    if (file := SPECIFICATIONS / "models" / "sort.json").is_file():
+        return file
     raise UsageError("this installation has no built-in specification", hint="name one: harness self-check FILE")
 
 

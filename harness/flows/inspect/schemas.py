@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import resources
-
 from rich.console import Console
 from rich.text import Text
 
 from harness.core.errors import EnvironmentProblem, ExitCode
 from harness.display.tables import print_output
+from harness.files.installation import SPECIFICATIONS
 
 
 def show(name: str, console: Console) -> ExitCode:
@@ -17,7 +16,7 @@ def show(name: str, console: Console) -> ExitCode:
     Raises:
         EnvironmentProblem: Its file is not there.
     """
-    file = resources.files("specifications") / "schema" / f"{name}.schema.json"
+    file = SPECIFICATIONS / "schema" / f"{name}.schema.json"
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:

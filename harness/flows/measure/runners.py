@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from harness.core.protocols import Framework, LayoutLinking, OptionReader, Progr
 from harness.core.result import Outcome
 from harness.core.submodules import SubmoduleSelection
 from harness.files.digests import sha256_of_file
+from harness.files.installation import SPECIFICATIONS
 from harness.files.programs import RUNNER, is_library, prebuilt, select_layout
 from harness.flows.measure.plan import Builds, Failure, Plan, reject_recipe_variant
 
@@ -253,9 +253,7 @@ class LayoutRunner(Struct, frozen=True):
 
 def shipped_recipe_folder() -> Path:
     """Return the folder of the recipes that come with the harness."""
-    spec = find_spec("specifications")
-    folders = list(spec.submodule_search_locations or ()) if spec else []
-    return Path(folders[0], "frameworks") if folders else Path("specifications", "frameworks")
+    return SPECIFICATIONS / "frameworks"
 
 
 def build_sides(
