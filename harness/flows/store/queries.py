@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import chain
 
+from msgspec.structs import replace
 from rich.console import Console
 
 from harness.core.commit import short_id
@@ -43,11 +45,14 @@ def show_rows(database: Database, selection: StoredSelection, console: Console) 
         UsageError: Nothing has the names that are selected. That a period has no results, or no failures, is an answer.
         EnvironmentProblem: The database cannot be read.
     """
-    rows = [
-        row
-        for result in iterate_selected(database, selection)
-        for row in select_rows(result, selection.metrics or _main_metric(result))
+    limit = selection.limit
+    more = selection if limit is None else replace(selection, limit=limit + 1)  # one more tells whether there are more
+    results = [
+        list(select_rows(result, selection.metrics or _main_metric(result)))
+        for result in iterate_selected(database, more)
     ]
+    is_cut = limit is not None and len(results) > limit
+    rows = list(chain.from_iterable(results[1:] if is_cut else results))
     console = widen(console)
     if not rows:
         if selection.is_by_name_alone:
@@ -55,6 +60,8 @@ def show_rows(database: Database, selection: StoredSelection, console: Console) 
         print_line(Line.of(f"no such results in {database.place}"), console)
         return ExitCode.OK
     console.print(fit_table(_columns(rows), console))
+    if is_cut:
+        print_line(Line.of(Span(f"the newest {limit} are shown; `--limit COUNT` shows more", Tone.MUTED)), console)
     return ExitCode.OK
 
 

@@ -187,6 +187,15 @@ def test_rows_are_selected(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("named")
+def test_a_table_says_that_there_are_more_results(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("store", "import") == 0
+    capsys.readouterr()
+    for limit, says in (("2", True), ("3", False)):
+        assert call("query", "--limit", limit) == 0
+        assert (f"the newest {limit} are shown; `--limit COUNT` shows more" in capsys.readouterr().out) is says
+
+
+@pytest.mark.usefixtures("named")
 def test_a_plan_removes_nothing_and_yes_does(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("store", "import") == 0
     capsys.readouterr()
