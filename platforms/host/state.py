@@ -46,9 +46,14 @@ class HostStateReader:
     def _busy(self) -> float | None:
         before, now = self._times, psutil.cpu_times()
         self._times = now
-        total = sum(now) - sum(before)
+        total = _total_s(now) - _total_s(before)
         idle = now.idle - before.idle + getattr(now, "iowait", 0.0) - getattr(before, "iowait", 0.0)
         return min(1.0, max(0.0, 1.0 - idle / total)) if total > 0 else None
+
+
+def _total_s(times: tuple[float, ...]) -> float:
+    """Return the CPU seconds of all kinds; those of guests are in `user` and `nice`, too (proc_stat(5))."""
+    return sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
 
 
 def _frequencies() -> tuple[float, ...] | None:

@@ -8,6 +8,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -233,6 +234,20 @@ def test_the_diagnosis_reports_what_steadies_measurements(host: Host) -> None:
 
 
 @pytest.mark.slow
+def test_what_virtual_machines_of_this_machine_use_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Times(NamedTuple):
+        user: float
+        nice: float
+        idle: float
+        guest: float
+        guest_nice: float
+
+    readings = iter([Times(100.0, 10.0, 100.0, 100.0, 10.0), Times(140.0, 20.0, 150.0, 140.0, 20.0)])
+    monkeypatch.setattr("psutil.cpu_times", lambda: next(readings))
+
+    assert HostStateReader().read().busy == pytest.approx(0.5)
+
+
 def test_busy_covers_the_time_since_the_last_reading() -> None:
     reader = HostStateReader()
     end = time.monotonic() + 0.4
