@@ -340,9 +340,10 @@ class PairedLaunches:
         """Look for signs that the launches of a pair are unlike; unequal samples in any pair count."""
         device = self._launchers["control"].session.device
         self._layout_notes = layout_notes(control.launch, treatment.launch, device)
-        counts = [len(self._metric.values(launch.observations) or ()) for launch in (control, treatment)]
-        self._unequal_samples = self._unequal_samples or unequal_samples(*counts)
-        self._unused_samples = self._unused_samples or unused_samples(*counts)
+        for metric in (self._metric, *self._further):
+            counts = [len(metric.values(launch.observations) or ()) for launch in (control, treatment)]
+            self._unequal_samples = self._unequal_samples or unequal_samples(*counts)
+            self._unused_samples = self._unused_samples or unused_samples(*counts)
 
     def _discard_cut_short(self, counts: Mapping[str, int]) -> None:
         """Discard a pair that a lost device cut short."""

@@ -67,6 +67,21 @@ def test_a_treatment_that_reports_fewer_samples_is_not_reported_as_unchanged(pro
     assert project.harness("compare", "--from", project.folder / "results").code == done.code == 5, done.stdout
 
 
+def test_fewer_samples_of_a_further_metric_are_seen_too(project: Project, spec: Path) -> None:
+    line = "dict(type='NET', metric='frame', unit='us', value=500 * (1 + chance.gauss(0, 0.002)))"
+    control, treatment = (
+        script(project, name, f"{text()}for _ in range({count}): print('PyTorchObserver', json.dumps({line}))\n")
+        for name, count in (("control", 12), ("treatment", 3))
+    )
+    metrics = ("--metric", "NET latency", "--metric", "NET frame")
+    done = project.harness("compare", "-b", spec, *sides(control, treatment), *metrics, "--pairs", "20")
+    results = done.read()
+    assert len(results) == 2, done.stderr
+    for result in results:
+        assert result["comparison"]["verdict"] == "undecided"
+        assert "unequal_samples" in [note["code"] for note in result["notes"]]
+
+
 def test_fewer_samples_before_an_interruption_still_count(project: Project, spec: Path) -> None:
     few = text().replace("range(12)", "range(3)")
     programs = sides(script(project, "control", text()), script(project, "treatment", few))
