@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from harness.core.device import Device
@@ -41,7 +42,16 @@ _KINDS: Final = {
 }
 """Names of products for people. A product that is missing is called by its identifier."""
 _CORES: Final = 6
-"""CPUs of every iPhone since the iPhone 8; iPads have up to ten. The system does not tell a computer."""
+"""CPUs of every iPhone since the iPhone 8, and of iPads with their processors. The system does not tell a computer."""
+_OTHER_CORES: Final = (
+    (re.compile("iPhone[89],.*|iPad5,[12]|iPad6,.*|iPad7,([56]|1[12])"), 2),
+    (re.compile("iPad5,[34]|iPad7,[1-4]"), 3),
+    (re.compile("iPad15,[78]"), 5),
+    (re.compile("iPad8,.*|iPad13,([4-9]|1[0167])|iPad14,([3-689]|1[01])|iPad15,[3-6]"), 8),
+    (re.compile("iPad16,[3-6]|iPad17,[1-4]"), 10),
+)
+"""CPUs of other products: A8 to A10, which uses one of its two kinds at a time; A8X and A10X; the A16 of the 11th iPad;
+A12X to M3; M4 and M5, of which models with less than 1 TB have nine."""
 
 
 def describe_phone(properties: PhoneProperties, client: str) -> Device:
@@ -64,6 +74,6 @@ def describe_phone(properties: PhoneProperties, client: str) -> Device:
         kind=_KINDS.get(properties.product, properties.product),
         os=f"{properties.system} {properties.version}",
         abi=properties.abi,
-        cores=_CORES,
+        cores=next((cores for product, cores in _OTHER_CORES if product.fullmatch(properties.product)), _CORES),
         attributes={name: value for name, value in attributes.items() if value},
     )
