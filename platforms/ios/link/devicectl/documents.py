@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Final, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
 from harness.core.errors import EnvironmentProblem
@@ -29,9 +29,16 @@ LenientText = Annotated[str, BeforeValidator(_as_text)]
 
 
 class DevicectlDocument(BaseModel):
-    """Base of the results of devicectl: unknown members are ignored."""
+    """Base of the results of devicectl: unknown members are ignored, and those that are null count as missing."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_nulls(cls, document: object) -> object:
+        if not isinstance(document, Mapping):
+            return document
+        return {name: value for name, value in document.items() if value is not None}
 
 
 class ConnectionSection(DevicectlDocument):

@@ -55,6 +55,13 @@ def test_phones_are_listed_by_udid_without_simulators_and_phones_of_the_past(tmp
     assert written.calls[0][:3] == ["devicectl", "list", "devices"]
 
 
+@pytest.mark.parametrize("section", ["connectionProperties", "deviceProperties", "hardwareProperties", "properties"])
+def test_a_phone_of_which_a_section_is_null_hides_no_other(section: str, tmp_path: Path) -> None:
+    past = device(connectionProperties={"pairingState": "paired"})
+    client, _ = devicectl(tmp_path, {LIST: succeeded({"devices": [{**past, section: None}, device()]})})
+    assert client.list_phones() == (ListedIPhone(UDID, "usb"),)
+
+
 def test_the_first_version_of_the_json_has_no_number(tmp_path: Path) -> None:
     client, _ = devicectl(tmp_path, {LIST: succeeded({"devices": [device()]}, version=None)})
     assert client.list_phones() == (ListedIPhone(UDID, "usb"),)
