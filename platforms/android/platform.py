@@ -98,7 +98,7 @@ class Android:
         by_name = {device.name: device for device in known}
         with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
             statuses = list(pool.map(lambda phone: self._examine(phone, by_name.get(phone.serial)), listed))
-        usable = unique_devices([status.device for status in statuses if status.device is not None])
+        usable = unique_devices([status.device for status in statuses if status.device is not None], wanted)
         names = {name for device in usable for name in (device.identity, device.name)}
         unusable = [status for status in statuses if status.device is None and status.name not in names]
         ready = (DeviceStatus(name=device.name, state=READY, device=device) for device in usable)
@@ -236,10 +236,17 @@ def _cleaned_up(phone: Phone, preparation: Preparation, folder: contextlib.ExitS
             preparation.restore()
 
 
-def unique_devices(devices: Sequence[Device]) -> tuple[Device, ...]:
-    """Return each phone once, by identity; by its cable where it is also reached over the network."""
+def unique_devices(devices: Sequence[Device], wanted: Collection[str] = ()) -> tuple[Device, ...]:
+    """Return each phone once, by identity; by its cable where it is also reached over the network.
+
+    Args:
+        devices: The phones.
+        wanted: Names by which a user asks for phones, and which prevail.
+    """
     by_identity: dict[str, Device] = {}
-    for device in sorted(devices, key=lambda device: (is_network_serial(device.name), device.name)):
+    for device in sorted(
+        devices, key=lambda device: (device.name not in wanted, is_network_serial(device.name), device.name)
+    ):
         by_identity.setdefault(device.identity, device)
     return tuple(by_identity[identity] for identity in sorted(by_identity))
 

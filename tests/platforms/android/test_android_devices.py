@@ -27,7 +27,7 @@ from platforms.android import create
 from platforms.android.devices import describe_phone, parse_description
 from platforms.android.files.workdir import workdir_in
 from platforms.android.link import reconnect
-from platforms.android.link.adb import AdbServer, ListedPhone
+from platforms.android.link.adb import AdbServer, ListedPhone, adb_program
 from platforms.android.link.phone import Phone
 from platforms.android.link.states import unusable_status
 from platforms.android.options import AndroidOptions
@@ -163,6 +163,27 @@ def test_any_description_gives_an_identity(text: str) -> None:
 def test_a_phone_that_is_reached_twice_is_listed_once_by_its_cable() -> None:
     devices = unique_devices([device("B", "10.0.0.7:5555"), device("B", "B"), device("A", "10.0.0.8:5555")])
     assert [(device.identity, device.name) for device in devices] == [("A", "10.0.0.8:5555"), ("B", "B")]
+
+
+def test_a_phone_that_is_reached_twice_is_listed_by_the_address_that_a_user_names() -> None:
+    reached = [device("B", "10.0.0.7:5555"), device("B", "B")]
+    assert [device.name for device in unique_devices(reached, ["10.0.0.7:5555"])] == ["10.0.0.7:5555"]
+    assert [device.name for device in unique_devices(reached, ["B"])] == ["B"]
+
+
+@pytest.mark.slow
+def test_a_phone_is_found_by_either_of_its_addresses(lab: PhoneLab, make_platform: MakePlatform) -> None:
+    first = lab.phones[0].serial
+    second = first.replace("127.0.0.1", "localhost")
+    platform = make_platform(lab)
+    AdbServer(lab.server).connect(second)
+    try:
+        for name in (first, second):
+            (found,) = find_devices(platform, DeviceRequest(wanted=(name,)), RecordedProgress())
+            assert found.name == name
+    finally:
+        words = (str(adb_program()), "-P", str(lab.port), "disconnect", second)
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
 
 
 def test_the_cable_is_preferred_to_an_mdns_name() -> None:
