@@ -28,6 +28,9 @@ _TICK_MS: Final = 10
 """`time_in_state` and `/proc/stat` count in `USER_HZ`, 100 a second (Linux, `cpufreq-stats.rst`; proc(5)). Ticks
 of the CPU that has most of them, idle ones included, are the time that the phone was awake: they stop in suspend."""
 
+_SMALLEST_BATTERY_UAH: Final = 50_000
+"""Smaller than those of watches: a counter by which a full battery holds less counts in other units, such as mAh."""
+
 _SECTION = re.compile(r"^\[([a-z]+)\]\s*$", re.MULTILINE)
 _BATTERY_LINE = re.compile(r"^ *([A-Za-z ]+): *(\S+)\s*$", re.MULTILINE)
 _STATUS = re.compile(r"^Thermal Status: ([0-6])\s*$", re.MULTILINE)
@@ -189,7 +192,8 @@ class _Battery(Struct, frozen=True):
         scale = _parse_number(lines.get("scale", "100"), 1, 10_000)
         percent = None if level is None or scale is None or level > scale else 100 * level / scale
         tenths = _parse_number(lines.get("temperature"), -400, 1500)
-        charge = _parse_number(lines.get("Charge counter"), 1, 1e9)
+        least_uah = max(1.0, _SMALLEST_BATTERY_UAH * (percent or 0) / 100)
+        charge = _parse_number(lines.get("Charge counter"), least_uah, 1e9)
         voltage = _parse_number(lines.get("voltage"), 1000, 30_000)
         health = _parse_number(lines.get("health"), 1, 7)
         return cls(

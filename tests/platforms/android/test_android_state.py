@@ -143,6 +143,12 @@ def test_thermal_zones_replace_a_missing_thermal_service(raw: str, celsius: floa
     assert state.temperature_c == celsius
 
 
+@pytest.mark.parametrize(("counter", "charge_uah"), [("2105000", 2105000), ("2105", None), ("120000", 120000)])
+def test_a_counter_in_milliampere_hours_is_no_charge(counter: str, charge_uah: int | None) -> None:
+    text = f"[battery]\n  level: 57\n  scale: 100\n  Charge counter: {counter}\n"
+    assert read_state(text, 0.0).device.battery_charge_uah == charge_uah
+
+
 def test_implausible_values_are_none() -> None:
     state = read_state("[battery]\n  Charge counter: 0\n  level: 300\n  scale: 100\n  voltage: 4\n", 0.0).device
     assert (state.battery_charge_uah, state.battery_percent, state.battery_voltage_mv) == (None, None, None)
