@@ -32,13 +32,14 @@ class Crash(Struct, frozen=True):
 
 def parse_crash(text: str) -> Crash:
     """Parse a crash report. Never raises: of an unknown form, its first line is told."""
-    _, _, body = text.partition("\n")
+    header, _, body = text.partition("\n")
+    unknown = Crash(None, f"a crash report of an unknown form: {_shorten(header)}")
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):
-        return Crash(None, f"a crash report of an unknown form: {_shorten(text.partition(chr(10))[0])}")
+        return unknown
     if not isinstance(document, dict):
-        return Crash(None, "a crash report of an unknown form")
+        return unknown
     exception, termination = _members(document, "exception"), _members(document, "termination")
     name = _text(exception, "signal")
     lines = [
@@ -53,7 +54,8 @@ def parse_crash(text: str) -> Crash:
     if number is None and _text(termination, "namespace").upper() in {"SIGNAL", *_MEMORY}:
         code = termination.get("code")
         number = code if isinstance(code, int) and 0 < code < signal.NSIG else SIGKILL
-    return Crash(number, "\n".join(line for line in lines if line))
+    lines = [line for line in lines if line]
+    return Crash(number, "\n".join(lines)) if lines else unknown
 
 
 def _number_of(name: str) -> int | None:

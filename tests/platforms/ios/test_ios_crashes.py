@@ -66,4 +66,12 @@ def test_an_app_that_used_too_much_memory_is_said_to_have(namespace: str) -> Non
     ],
 )
 def test_a_report_of_an_unknown_form_is_no_error(text: str) -> None:
-    assert parse_crash(text).signal is None
+    crash = parse_crash(text)
+    assert crash.signal is None
+    assert crash.text
+
+
+def test_a_report_without_an_exception_is_told_by_its_first_line() -> None:
+    """As that of memory that became short, in which no process is named as the one that crashed."""
+    crash = parse_crash(f'{{"bug_type": "298"}}\n{json.dumps({"largestProcess": "EdgeRunner", "processes": []})}')
+    assert crash.text == 'a crash report of an unknown form: {"bug_type": "298"}'
