@@ -26,7 +26,7 @@ from platforms.android.link.liveness import PROBE_TIMES, ProbeTimes
 from platforms.android.link.phone import Phone
 from platforms.android.link.reconnect import is_reachable, restart, wait_for_return, wait_until_usable
 from platforms.android.link.root import ALLOW_ROOT, root_prefix
-from platforms.android.link.states import BOOTING, UNRESPONSIVE, unusable_status
+from platforms.android.link.states import BOOTING, UNNAMED, UNRESPONSIVE, unusable_status
 from platforms.android.options import AndroidOptions
 from platforms.android.session import AndroidSession, PreparedPhone
 from platforms.android.settings.clocks import check_frequency
@@ -39,6 +39,8 @@ from platforms.phone_options import PhoneOptions
 
 _AT_ONCE: Final = 32
 """Phones that are described at the same time."""
+_NO_SERIAL: Final = "(no serial number)"
+"""Stands in the list of an adb server for a serial number that a phone does not have."""
 
 
 _LIMIT_OPTIONS: Final = ("override", "min_battery", "min_battery_charging", "max_skin", "max_battery_temperature")
@@ -202,6 +204,8 @@ class Android:
         """Return the state of a phone, and its description; one that does not answer must not stop the others."""
         if listed.state != "device":
             return unusable_status(listed.serial, listed.state)
+        if listed.serial == _NO_SERIAL:
+            return unusable_status(listed.serial, UNNAMED)
         try:
             device = known or describe_phone(Phone(self._server, listed.serial))
         except PhoneStarting:

@@ -12,6 +12,8 @@ BOOTING: Final = "booting"
 """adb reaches it, and Android has not started yet."""
 UNRESPONSIVE: Final = "not answering"
 """The adb server lists it, and it does not answer, or was gone a moment later."""
+UNNAMED: Final = "without a serial number"
+"""The adb server lists it, and has no name by which it could be asked for it."""
 
 _REMEDIES: Final = {
     "unauthorized": 'unlock it and answer "Allow USB debugging?" with yes',
@@ -25,10 +27,11 @@ _REMEDIES: Final = {
     "bootloader": "restart it into Android",
     BOOTING: "wait until Android has started",
     UNRESPONSIVE: "plug it in again, or restart it",
+    UNNAMED: "reach it over the network (`adb -d tcpip 5555`, `adb connect ADDRESS`)",
     ABSENT: "check the cable; `adb devices` lists what it sees",
 }
 """By the beginning of a state: some continue with details in brackets."""
-_PERMANENT: Final = ("no permissions", "recovery", "rescue", "sideload", "bootloader")
+_PERMANENT: Final = ("no permissions", "recovery", "rescue", "sideload", "bootloader", UNNAMED)
 """States that a phone stays in until somebody acts at a keyboard."""
 
 

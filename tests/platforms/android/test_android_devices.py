@@ -5,7 +5,7 @@ import socketserver
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from harness.config.settings import Settings
 from harness.core.command import Command
-from harness.core.device import ON_PROCESSOR, Device
+from harness.core.device import ON_PROCESSOR, Device, DeviceStatus
 from harness.core.errors import DeviceLost, EnvironmentProblem, UsageError
 from harness.core.protocols import Diagnosable
 from harness.flows.measure.devices import DeviceRequest, find_devices
@@ -134,12 +134,8 @@ def test_emulators_of_one_version_are_two_devices() -> None:
     assert [device.identity for device in listed] == ["emulator-5554", "emulator-5556"]
 
 
-def test_phones_with_one_serial_number_are_not_called_silent() -> None:
-    """As boards whose maker gave all of them the same: adb refuses to choose one."""
-    answers = {
-        "host:devices": "OKAY0017TWIN\tdevice\nTWIN\tdevice",
-        "host-serial:TWIN:features": "FAIL0014more than one device",
-    }
+def list_behind(answers: Mapping[str, str]) -> Sequence[DeviceStatus]:
+    """The phones behind a server that gives these answers."""
 
     class Answers(socketserver.BaseRequestHandler):
         def handle(self) -> None:
@@ -148,10 +144,31 @@ def test_phones_with_one_serial_number_are_not_called_silent() -> None:
 
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Answers) as served:
         threading.Thread(target=served.serve_forever, daemon=True).start()
-        statuses = Android(Settings(), AdbServer(f"127.0.0.1:{served.server_address[1]}")).list_devices()
-        served.shutdown()
+        try:
+            return Android(Settings(), AdbServer(f"127.0.0.1:{served.server_address[1]}")).list_devices()
+        finally:
+            served.shutdown()
+
+
+def test_phones_with_one_serial_number_are_not_called_silent() -> None:
+    """As boards whose maker gave all of them the same: adb refuses to choose one."""
+    listed = "TWIN\tdevice\nTWIN\tdevice"
+    refused = "more than one device"
+    statuses = list_behind(
+        {
+            "host:devices": f"OKAY{len(listed):04x}{listed}",
+            "host-serial:TWIN:features": f"FAIL{len(refused):04x}{refused}",
+        }
+    )
     assert [status.state.partition(",")[0] for status in statuses] == ["several phones have the serial number TWIN"] * 2
     assert not any(status.may_return for status in statuses)
+
+
+def test_a_phone_without_a_serial_number_for_adb_is_called_that() -> None:
+    listed = "(no serial number)\tdevice"
+    (status,) = list_behind({"host:devices": f"OKAY{len(listed):04x}{listed}"})
+    assert (status.state, status.may_return) == ("without a serial number", False)
+    assert "adb connect" in status.remedy
 
 
 @given(st.text())
