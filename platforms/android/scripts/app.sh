@@ -9,6 +9,11 @@ screen_is_on() { # also where the phone does not tell
   case $(timeout 3 dumpsys power 2>/dev/null | grep -m 1 mWakefulness=) in '' | *=Awake*) ;; *) return 1 ;; esac
 }
 since_boot() { up=; { read -r up more </proc/uptime; } 2>/dev/null; }
+elapse() { # elapsed: whole seconds; by the time since boot where it can be read, because the network sets the clock
+  since_boot
+  elapsed=$SECONDS
+  [ -z "$up" ] || elapsed=$((${up%.*} - started))
+}
 find_installed() { # base: the installed package; stamp: changes with every installation
   base=$(pm path "$package" 2>/dev/null) base=${base#package:}
   stamp="$base $(stat -c '%i %s %Y' "$base" 2>/dev/null)"
@@ -44,8 +49,9 @@ since_boot
 say "began $since $EPOCHREALTIME $up"
 answer=$(am start -W -S -n "$package/$activity" "$@" 2>&1)
 case $answer in *Error*) echo "$answer" >&2; how=unstarted limit=0 ;; esac
-SECONDS=0
-while [ "$SECONDS" -lt "$limit" ]; do
+since_boot
+SECONDS=0 started=${up%.*}
+while elapse; [ "$elapsed" -lt "$limit" ]; do
   now=$(pidof "$package") && pid=${now%% *}
   if [ -n "$result" ]; then
     new=$(run-as "$package" stat -c '%s %y' "$result" 2>/dev/null)
@@ -56,7 +62,7 @@ while [ "$SECONDS" -lt "$limit" ]; do
     esac
   elif [ -n "$pid" ] && log | grep BENCHMARK_DONE >/dev/null; then how=done; break
   fi
-  [ -n "$now" ] || [ -z "$pid" -a "$SECONDS" -lt 3 ] || { how=gone; break; } # it may not have appeared yet
+  [ -n "$now" ] || [ -z "$pid" -a "$elapsed" -lt 3 ] || { how=gone; break; } # it may not have appeared yet
   sleep 0.5
 done
 [ "$how" != late ] || pidof "$package" >/dev/null || how=gone

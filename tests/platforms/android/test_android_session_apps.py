@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +12,9 @@ from harness.core.command import Command
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
 from harness.testing.phones.android.lab import PhoneLab
 from harness.testing.phones.android.phone import StandInPhone
+from harness.testing.progress import RecordedProgress
 from platforms.android.launch.app import format_extras
+from platforms.android.link.adb import AdbServer
 from platforms.android.link.phone import Phone
 from platforms.android.session import AndroidSession
 from tests.platforms.android.conftest import MakePlatform
@@ -48,6 +52,31 @@ def hook(phone: Phone) -> Iterator[Path]:
 
 def does(stand_in: StandInPhone, hook: Path, script: str) -> None:
     stand_in.write(str(hook), script)
+
+
+@pytest.mark.slow
+def test_an_app_keeps_its_time_when_the_phone_s_clock_is_set(
+    broken_lab: PhoneLab, make_platform: MakePlatform, tmp_path: Path
+) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("a C compiler is missing (apt install gcc)")
+    stand_in = broken_lab.phones[0]
+    phone = Phone(AdbServer(broken_lab.server), stand_in.serial)
+    source, library = Path(__file__).with_name("jumping_clock.c"), tmp_path / "jumping_clock.so"
+    subprocess.run((compiler, "-shared", "-fPIC", "-o", str(library), str(source)), check=True)
+    phone.push(library, "/data/local/tmp/jumping_clock.so")
+    stand_in.write("/etc/ld.so.preload", "/data/local/tmp/jumping_clock.so\n")
+    phone.sh("mkdir -p /data/app-hooks")
+    script = (
+        "sleep 1; touch /data/local/tmp/clock-was-set; sleep 2; mkdir -p files; echo well >files/result.json; sleep 30"
+    )
+    does(stand_in, Path(f"/data/app-hooks/{PACKAGE}"), f"cd /data/data/{PACKAGE}; {script}")
+    platform = make_platform(broken_lab)
+    with platform.open(platform.devices()[0], RecordedProgress()) as session:
+        completed = session.run(Command((), app=APP, timeout_s=60.0))
+    assert (completed.ok, completed.stdout) == (True, "well\n")
+    assert completed.wall_s < 60
 
 
 @pytest.mark.slow
