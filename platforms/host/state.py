@@ -57,9 +57,9 @@ def _total_s(times: tuple[float, ...]) -> float:
 
 
 def _frequencies() -> tuple[float, ...] | None:
-    files = sorted(_CPU.glob("cpu[0-9]*/cpufreq/scaling_cur_freq"), key=lambda path: int(path.parts[-3][3:]))
-    values = [_number(path) for path in files]
-    return tuple(value / 1000 for value in values if value is not None) or None
+    files = {int(path.parts[-3][3:]): path for path in _CPU.glob("cpu[0-9]*/cpufreq/scaling_cur_freq")}
+    khz = {cpu: value for cpu, path in files.items() if (value := _number(path)) is not None}
+    return tuple(khz.get(cpu, 0.0) / 1000 for cpu in range(max(khz, default=-1) + 1)) or None
 
 
 def _temperature() -> float | None:

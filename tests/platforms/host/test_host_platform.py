@@ -18,6 +18,7 @@ from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
 from harness.testing.progress import RecordedProgress
 from platforms.host import create, identity, placement
 from platforms.host import session as host_session
+from platforms.host import state as host_state
 from platforms.host.placement import Cpu, Placement
 from platforms.host.platform import Host
 from platforms.host.state import HostStateReader
@@ -260,6 +261,16 @@ def test_busy_covers_the_time_since_the_last_reading() -> None:
 
 def test_busy_comes_with_the_number_of_cpus() -> None:
     assert HostStateReader().read().cpus == os.cpu_count()
+
+
+def test_frequencies_are_those_of_their_cpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for cpu, khz in ((0, "2100000"), (2, "3300000"), (10, "1200000")):
+        folder = tmp_path / f"cpu{cpu}" / "cpufreq"
+        folder.mkdir(parents=True)
+        (folder / "scaling_cur_freq").write_text(khz)
+    monkeypatch.setattr(host_state, "_CPU", tmp_path)
+    frequencies = HostStateReader().read().frequency_mhz
+    assert frequencies == (2100.0, 0.0, 3300.0, *[0.0] * 7, 1200.0)
 
 
 def test_a_program_is_pinned_by_its_number_where_there_is_no_taskset(
