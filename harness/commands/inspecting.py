@@ -345,7 +345,7 @@ def builds(
     arguments.reject_invalid_limits(pruning, keep_mib=keep_mib, unused_days=unused_days)
     if pruning and keep_mib is None and unused_days is None:  # builds may have taken hours
         hint = "give --keep-mib N or --unused-days N; --keep-mib 0 removes all"
-        raise UsageError("prune removes nothing unless it is said what", hint=hint)
+        raise UsageError("`builds prune` does not know what to keep", hint=hint)
     cache = BuildCache(exec_dir or arguments.resolve_settings(inspect_flags).cache_dir / "builds")
     if pruning:
         return flow.prune(cache, display.open_console(), keep_mib=keep_mib, unused_days=unused_days, as_json=json)

@@ -1,4 +1,4 @@
-"""This installation of the harness: the command that adds an extra to it, however it was installed."""
+"""This installation of the harness: what ships beside its code, and the command that adds an extra to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 DISTRIBUTION: Final = "edge-harness"
-
 
 _ROOT: Final = Path(__file__).parents[2]
 """Folder of the packages of the harness."""

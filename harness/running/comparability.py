@@ -118,27 +118,38 @@ def sign_test(successes: int, trials: int) -> float:
     return min(1.0, 2 * math.ldexp(combinations, -trials))
 
 
-def unused_samples(control: int, treatment: int) -> Note | None:
-    """Return a note where a launch of one side reported more samples than one of the other, and lost some."""
+def unused_samples(control: int, treatment: int, metric: str = "") -> Note | None:
+    """Return a note where a launch of one side reported more samples than one of the other, and lost some.
+
+    Args:
+        control: Number of samples of the control's launch.
+        treatment: That of the treatment's.
+        metric: Name of their metric, where several are compared.
+    """
     if control == treatment:
         return None
     message = (
-        f"a launch of the control reported {control} samples, one of the treatment {treatment}: the first "
+        f"a launch of the control reported {control} samples{_of(metric)}, one of the treatment {treatment}: the first "
         f"{min(control, treatment)} of both were compared"
     )
     return Note(code=UNUSED_SAMPLES, message=message, hint="let both run the same number of iterations")
 
 
-def unequal_samples(control: int, treatment: int) -> Note | None:
+def unequal_samples(control: int, treatment: int, metric: str = "") -> Note | None:
     """Return a note where a launch of one side reported many more samples than one of the other.
 
-    A program that reports its best iterations only, or one figure for all, looks faster than it is.
+    A program that reports its best iterations only, or one figure for all, looks faster than it is. Arguments are
+    those of `unused_samples`.
     """
     if max(control, treatment) < _MANY_MORE * min(control, treatment):
         return None
-    message = f"a launch of the control reported {control} samples, one of the treatment {treatment}"
+    message = f"a launch of the control reported {control} samples{_of(metric)}, one of the treatment {treatment}"
     hint = "figures of such different launches cannot be compared: let both report every iteration"
     return Note(code=UNEQUAL_SAMPLES, message=message, hint=hint, trust=False)
+
+
+def _of(metric: str) -> str:
+    return f" of {metric}" if metric else ""
 
 
 def layout_notes(control: Launch, treatment: Launch, device: Device) -> tuple[Note, ...]:

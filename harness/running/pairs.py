@@ -341,9 +341,10 @@ class PairedLaunches:
         device = self._launchers["control"].session.device
         self._layout_notes = layout_notes(control.launch, treatment.launch, device)
         for metric in (self._metric, *self._further):
-            counts = [len(metric.values(launch.observations) or ()) for launch in (control, treatment)]
-            self._unequal_samples = self._unequal_samples or unequal_samples(*counts)
-            self._unused_samples = self._unused_samples or unused_samples(*counts)
+            before, after = (len(metric.values(launch.observations) or ()) for launch in (control, treatment))
+            name = (metric.name or "") if self._further else ""
+            self._unequal_samples = self._unequal_samples or unequal_samples(before, after, name)
+            self._unused_samples = self._unused_samples or unused_samples(before, after, name)
 
     def _discard_cut_short(self, counts: Mapping[str, int]) -> None:
         """Discard a pair that a lost device cut short."""

@@ -178,9 +178,9 @@ class SiteWriter(Struct, frozen=True):
             with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
                 archive.writestr(_describe_member(RESULT_FILE), to_pretty_json(result) + "\n")
                 for file in files:
-                    place = archive.open(_describe_member(file.name), "w", force_zip64=True)
-                    with place as copy, self.artifacts.open(file.digest) as content:
-                        shutil.copyfileobj(content, copy)
+                    member = archive.open(_describe_member(file.name), "w", force_zip64=True)
+                    with member, self.artifacts.open(file.digest) as content:
+                        shutil.copyfileobj(content, member)
 
 
 def _describe_member(name: str) -> zipfile.ZipInfo:

@@ -93,11 +93,16 @@ def describe(path: Path | None, settings: Settings, selection: ResultFilter, con
         UsageError: There is no result at the path.
     """
     stored = StoredResults(path, settings.local_reporter, selection)
-    results = [StoredResult(without_samples(each.result), each.file) for each in stored]
-    is_search = selection.last_run and _are_of_search([each.result for each in results])
+    listed: list[ListedResult] = []
+    of_last_run: list[Result] = []  # all results of a tree of years would not fit in memory
+    for each in stored:
+        listed.append(_listed(each))
+        if selection.last_run:
+            of_last_run.append(without_samples(each.result))
+    is_search = _are_of_search(of_last_run)
     document = ReportDocument(
-        results=tuple(map(_listed, results)),
-        search=read_answer(settings.local_reporter, results[0].result.run) if is_search else None,
+        results=tuple(listed),
+        search=read_answer(settings.local_reporter, of_last_run[0].run) if is_search else None,
         unreadable=tuple(problem.message for problem in stored.unreadable),
     )
     print_document(document, console)

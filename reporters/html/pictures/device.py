@@ -17,9 +17,9 @@ WIDTH: Final = 640
 LEFT, RIGHT, BOTTOM = 92, 8, 30
 _PANEL: Final = 96
 _HEAD: Final = 24
+"""Height of the heading of a panel."""
 _LEAST_SPAN: Final = 0.02
 """Share of a frequency or temperature that a panel spans at least: smaller changes are those of its meter."""
-"""Height of the heading of a panel."""
 _MOST: Final = 300
 """Most points of a curve."""
 
