@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import Final
 
 from harness import shell
 from platforms.ios.apps.crashes import Crash, parse_crash
+from platforms.ios.apps.pauses import growing_pauses
 from platforms.ios.link.client import CrashReport, PhoneClient
 
 _WRITTEN_S: Final = 10.0
@@ -47,13 +49,15 @@ class CrashWatch:
         """
         known = self._known or frozenset()
         reports: list[CrashReport] = []
-
-        def is_there() -> bool:
+        end = time.monotonic() + _WRITTEN_S
+        for pause_s in growing_pauses():
             listed = self._client.list_crash_reports(self._udid)
-            reports.extend(report for report in listed if report.name not in known and process in {"", report.process})
-            return bool(reports)
-
-        if not shell.poll_until(is_there, _WRITTEN_S):
+            reports = [each for each in listed if each.name not in known and process in {"", each.process}]
+            left_s = end - time.monotonic()
+            if reports or left_s <= 0:
+                break
+            shell.pause(min(pause_s, left_s))
+        if not reports:
             return None
         self._known = known | {report.name for report in reports}
         return parse_crash(self._client.read_crash_report(self._udid, reports[-1]))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct
@@ -19,14 +18,11 @@ from harness import shell
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 from platforms.ios.apps.crash_watch import CrashWatch
 from platforms.ios.apps.crashes import Crash
+from platforms.ios.apps.pauses import growing_pauses
 from platforms.ios.apps.protocol import LINKS, MARK, RESULT, SCHEMA, AppResult
 from platforms.ios.files.reading import read_text
 from platforms.ios.link.client import AppLaunch, PhoneClient
 
-FIRST_PAUSE_S: Final = 0.3
-LONGEST_PAUSE_S: Final = 5.0
-"""Pauses between two looks for a result grow from the first to the latter: each look wakes the phone for a moment."""
-_GROWTH: Final = 1.5
 LOOKS_PER_CHECK: Final = 3
 """After so many looks in vain the process itself is asked for."""
 
@@ -176,11 +172,3 @@ def parse_result(text: str, start: AppStart) -> AppResult:
             f"{start.bundle} left the result of another launch", hint="let the app repeat EDGE_HARNESS_MARK"
         )
     return result
-
-
-def growing_pauses() -> Iterator[float]:
-    """Yield the pauses between two looks for what an app leaves, in seconds, without end."""
-    pause_s = FIRST_PAUSE_S
-    while True:
-        yield pause_s
-        pause_s = min(LONGEST_PAUSE_S, pause_s * _GROWTH)

@@ -11,7 +11,8 @@ from harness import shell
 from harness.core.command import Command, Completed
 from harness.core.errors import BenchmarkUnsupported
 from platforms.ios.apps.crash_watch import CrashWatch
-from platforms.ios.apps.launching import LOOKS_PER_CHECK, growing_pauses
+from platforms.ios.apps.launching import LOOKS_PER_CHECK
+from platforms.ios.apps.pauses import growing_pauses
 from platforms.ios.files.reading import read_text
 from platforms.ios.link.client import AppLaunch, InstalledApp, PhoneClient
 
