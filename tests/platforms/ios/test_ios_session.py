@@ -1,4 +1,7 @@
-"""Launches of apps on stand-in iPhones through the real go-ios: what is said of each way in which one may end."""
+"""Launches of apps on stand-in iPhones: what is said of each way in which one may end.
+
+What a client has to tell goes through the real go-ios; what a session does with any client is tested without it.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +34,8 @@ def sh(script: str, *words: str, timeout_s: float = 60.0) -> Command:
     return Command(("/bin/sh", "-c", script, "sh", *words), timeout_s=timeout_s)
 
 
-def test_the_state_of_a_phone_is_what_its_app_saw(make_ios: MakeIos, iphone: StandInIPhone) -> None:
-    platform = make_ios()
+def test_the_state_of_a_phone_is_what_its_app_saw(make_local_ios: MakeIos, iphone: StandInIPhone) -> None:
+    platform = make_local_ios()
     iphone.heat("serious", 33.5)
     with platform.open(device_of(platform, iphone), RecordedProgress()) as session:
         iphone.conditions.brightness = 0.75
@@ -42,8 +45,8 @@ def test_the_state_of_a_phone_is_what_its_app_saw(make_ios: MakeIos, iphone: Sta
     assert (state.battery_percent, state.plugged, state.temperature_c) == (88.0, True, 33.5)
 
 
-def test_a_phone_in_low_power_mode_is_not_measured_on(make_ios: MakeIos, iphone: StandInIPhone) -> None:
-    platform = make_ios()
+def test_a_phone_in_low_power_mode_is_not_measured_on(make_local_ios: MakeIos, iphone: StandInIPhone) -> None:
+    platform = make_local_ios()
     iphone.conditions.low_power_mode = True
     with platform.open(device_of(platform, iphone), RecordedProgress()) as session:
         session.run(sh("true"))
@@ -54,8 +57,8 @@ def test_a_phone_in_low_power_mode_is_not_measured_on(make_ios: MakeIos, iphone:
         session.wait_until_ready()
 
 
-def test_a_condition_that_is_overridden_is_a_note(make_ios: MakeIos, iphone: StandInIPhone) -> None:
-    platform = make_ios(PhoneOptions(override=("low-power",)))
+def test_a_condition_that_is_overridden_is_a_note(make_local_ios: MakeIos, iphone: StandInIPhone) -> None:
+    platform = make_local_ios(PhoneOptions(override=("low-power",)))
     iphone.conditions.low_power_mode = True
     with platform.open(device_of(platform, iphone), RecordedProgress()) as session:
         session.wait_until_ready()
@@ -101,10 +104,10 @@ def test_a_phone_without_room_is_said_to_be_full(make_ios: MakeIos, iphone: Stan
         assert session.run(sh('wc -c < "$1"', staged.files["model"])).stdout.strip() == "3000000"
 
 
-def test_contents_of_earlier_sessions_make_room(make_ios: MakeIos, iphone: StandInIPhone, tmp_path: Path) -> None:
+def test_contents_of_earlier_sessions_make_room(make_local_ios: MakeIos, iphone: StandInIPhone, tmp_path: Path) -> None:
     for name, byte in (("old", b"o"), ("new", b"n")):
         (tmp_path / name).write_bytes(byte * 2_000_000)
-    platform = make_ios()
+    platform = make_local_ios()
     with platform.open(device_of(platform, iphone), RecordedProgress()) as session:
         session.stage({"model": tmp_path / "old"}, {})
     with platform.open(device_of(platform, iphone), RecordedProgress()) as session:
@@ -114,10 +117,10 @@ def test_contents_of_earlier_sessions_make_room(make_ios: MakeIos, iphone: Stand
 
 
 def test_a_content_that_arrived_incomplete_is_pushed_again(
-    make_ios: MakeIos, iphone: StandInIPhone, tmp_path: Path
+    make_local_ios: MakeIos, iphone: StandInIPhone, tmp_path: Path
 ) -> None:
     (tmp_path / "model").write_bytes(b"m" * 1000)
-    platform = make_ios()
+    platform = make_local_ios()
     with platform.open(device_of(platform, iphone), RecordedProgress()) as session:
         session.stage({"model": tmp_path / "model"}, {})
         contents = iphone.apps[SHELL_BUNDLE].container / "Documents" / "edge-harness" / "contents"
@@ -128,12 +131,12 @@ def test_a_content_that_arrived_incomplete_is_pushed_again(
 
 
 def test_a_package_is_installed_only_where_that_build_is_not_there(
-    make_ios: MakeIos, iphone: StandInIPhone, tmp_path: Path
+    make_local_ios: MakeIos, iphone: StandInIPhone, tmp_path: Path
 ) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     one, two = shell_app(tmp_path / "one"), shell_app(tmp_path / "two", version="2")
-    platform = make_ios()
+    platform = make_local_ios()
 
     def installations() -> int:
         return sum("nstalled" in line for line in iphone.log)
@@ -151,7 +154,7 @@ def test_a_package_is_installed_only_where_that_build_is_not_there(
 
 
 def test_an_app_that_says_another_build_of_it_ran_fails(
-    make_ios: MakeIos, iphone: StandInIPhone, tmp_path: Path
+    make_local_ios: MakeIos, iphone: StandInIPhone, tmp_path: Path
 ) -> None:
     lies = tmp_path / "lies"
     lies.write_text(
@@ -162,15 +165,15 @@ def test_an_app_that_says_another_build_of_it_ran_fails(
     )
     lies.chmod(0o755)
     package = make_package(tmp_path, lies, bundle="org.example.lies", name="Lies")
-    platform = make_ios()
+    platform = make_local_ios()
     with platform.open(device_of(platform, iphone), RecordedProgress()) as session:
         program = session.stage({}, {"program": package}).programs["program"]
         with pytest.raises(BenchmarkFailed, match=r"another build of org\.example\.lies ran"):
             session.run(Command((program,)))
 
 
-def test_what_no_app_can_have_is_refused(make_ios: MakeIos, iphone: StandInIPhone) -> None:
-    platform = make_ios()
+def test_what_no_app_can_have_is_refused(make_local_ios: MakeIos, iphone: StandInIPhone) -> None:
+    platform = make_local_ios()
     with platform.open(device_of(platform, iphone), RecordedProgress()) as session:
         with pytest.raises(BenchmarkUnsupported, match="pins"):
             session.run(Command(("/bin/true",), cpus=(0,)))
@@ -219,7 +222,7 @@ def other_app(folder: Path, script: str) -> Path:
     ],
 )
 def test_an_app_that_is_not_ours_is_judged_by_its_result(  # noqa: PLR0917 - a table
-    make_ios: MakeIos,
+    make_local_ios: MakeIos,
     iphone: StandInIPhone,
     tmp_path: Path,
     script: str,
@@ -229,7 +232,7 @@ def test_an_app_that_is_not_ours_is_judged_by_its_result(  # noqa: PLR0917 - a t
 ) -> None:
     iphone.install(other_app(tmp_path, script))
     app = App(package="org.example.other", activity="", result="Documents/result.json")
-    platform = make_ios()
+    platform = make_local_ios()
     with platform.open(device_of(platform, iphone), RecordedProgress()) as session:
         completed = session.run(Command(("--words",), app=app, timeout_s=40.0))
     assert (completed.exit_code, completed.signal, completed.timed_out) == (exit_code, signal, False)
@@ -238,7 +241,7 @@ def test_an_app_that_is_not_ours_is_judged_by_its_result(  # noqa: PLR0917 - a t
 
 
 def test_what_a_killed_run_left_is_removed_by_the_next(
-    make_ios: MakeIos, iphone: StandInIPhone, tmp_path: Path
+    make_local_ios: MakeIos, iphone: StandInIPhone, tmp_path: Path
 ) -> None:
     (tmp_path / "model").write_bytes(b"model")
     ours = iphone.apps[SHELL_BUNDLE].container / "Documents" / "edge-harness"
@@ -246,7 +249,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next(
     left.parent.mkdir(parents=True)
     left.write_bytes(bytes(1000))
     (ours.parent / "precious").write_text("the user's own")
-    platform = make_ios()
+    platform = make_local_ios()
     with platform.open(device_of(platform, iphone), RecordedProgress()) as session:
         session.stage({"model": tmp_path / "model"}, {})
         assert not left.exists()
