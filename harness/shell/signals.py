@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import math
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Final
 
 from harness.core.errors import ExitCode, HarnessError
@@ -17,6 +19,8 @@ POLL_S: Final = 0.2
 _ATTEMPT_S = 0.1
 """Interval between two attempts of `poll_until`."""
 
+_AGAIN_S: Final = 0.01
+"""Pause before a signal is sent again that came at a moment in which an exception would be taken for another one."""
 _HANG_UPS: Final = tuple(signal.Signals[name] for name in ("SIGHUP", "SIGBREAK") if hasattr(signal, name))
 """The end of the terminal: Windows sends SIGBREAK then, and for Ctrl-Break."""
 
@@ -47,7 +51,12 @@ def handle_signals() -> Iterator[None]:
     SIGHUP stays ignored where it is ignored already, as under `nohup`. On Windows SIGBREAK takes its place.
     """
 
-    def stop(number: int, _frame: object) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
+        if _is_serialising(frame):
+            again = threading.Timer(_AGAIN_S, _send_to_main_thread, (number,))
+            again.daemon = True
+            again.start()
+            return
         _stopping.set()
         _deferred.name = signal.Signals(number).name
         if not _deferred.depth:
@@ -78,6 +87,23 @@ def defer_signals() -> Iterator[None]:
         _deferred.depth -= 1
         if not _deferred.depth and _deferred.name is not None:
             _raise_deferred()
+
+
+def _is_serialising(frame: FrameType | None) -> bool:
+    """Return whether pydantic is at work, which would tell an interruption as an error of what it serialises."""
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module in {"pydantic.main", "pydantic.type_adapter"} and "dump" in frame.f_code.co_name:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _send_to_main_thread(number: int) -> None:
+    if sys.platform == "win32":
+        signal.raise_signal(number)
+    else:
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
 
 
 def _raise_deferred() -> None:

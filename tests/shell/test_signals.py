@@ -78,6 +78,31 @@ def test_an_interruption_that_meets_a_program_on_its_way_out_is_still_told_as_on
     assert (done.returncode, done.stdout) == (130, ""), done.stderr
 
 
+SERIALISING = """
+import os, signal
+from typing import Annotated
+from pydantic import BaseModel, PlainSerializer
+from harness import shell
+def interrupt(value):
+    os.kill(os.getpid(), signal.SIGINT)
+    return value
+class Told(BaseModel):
+    value: Annotated[int, PlainSerializer(interrupt)]
+try:
+    with shell.handle_signals():
+        print(Told(value=1).model_dump_json(), flush=True)
+        shell.pause(30)
+except KeyboardInterrupt as error:
+    print("stopped by", error)
+"""
+
+
+@pytest.mark.slow
+def test_an_interruption_that_meets_what_is_written_as_json_is_no_error_of_it() -> None:
+    done = subprocess.run((sys.executable, "-c", SERIALISING), capture_output=True, text=True, timeout=50, check=False)
+    assert done.stdout.splitlines() == ['{"value":1}', "stopped by SIGINT"], done.stderr
+
+
 MAIN = """
 import sys
 from harness import shell
