@@ -45,7 +45,7 @@ from harness.lab.submitting import JobFiles, Submission, Submitter
 from harness.lab.targets import Target
 from harness.running.compared_metric import ComparedMetric, find_further_metrics
 from harness.running.interleaving import choose_interleave
-from harness.shell import Interrupted
+from harness.shell import Interrupted, defer_signals
 
 FLEET_FDR: Final = 0.01
 """Largest expected share of false ones among the changes of all classes and benchmarks, unless another is asked for."""
@@ -267,8 +267,9 @@ class _Comparing:
             self._end_identical(pooled, reports[0])
         elif result.ok and result.comparison is not None:
             batch = PooledBatch(number, reports)
-            self._journals[pooled].append(batch)
-            pooled.add(batch)
+            with defer_signals():  # what is kept is counted
+                self._journals[pooled].append(batch)
+                pooled.add(batch)
         else:
             pooled.add_failure(number, Failure(result.outcome, result.reason or "nothing was reported", result.hint))
         return self._continue()

@@ -14,7 +14,15 @@ from __future__ import annotations
 from harness.shell.background import BackgroundProcess, run_in_background
 from harness.shell.children import PYTHON_SUFFIX, STARTS_SCRIPTS
 from harness.shell.process import MAX_OUTPUT_BYTES, RunningProcess
-from harness.shell.signals import Interrupted, check_stopping, handle_signals, is_stopping, pause, poll_until
+from harness.shell.signals import (
+    Interrupted,
+    check_stopping,
+    defer_signals,
+    handle_signals,
+    is_stopping,
+    pause,
+    poll_until,
+)
 from harness.shell.starting import (
     inherited_environment,
     kill_with_harness,
@@ -33,6 +41,7 @@ __all__ = [
     "Interrupted",
     "RunningProcess",
     "check_stopping",
+    "defer_signals",
     "handle_signals",
     "inherited_environment",
     "is_stopping",
