@@ -105,7 +105,7 @@ def test_an_interrupted_comparison_goes_on(project: Project, monkeypatch: pytest
     spec = specification(project, "a")
     with start_phones(1) as phones, open_lab(project.folder) as lab, host(lab, "old", monkeypatch, phones):
         flags = (
-            *sides(project, 100000, 100001, delay_s=0.2),
+            *sides(project, 100000, 100001, delay_s=0.05),
             "--pairs",
             "25",
             "--margin",
@@ -134,7 +134,7 @@ def test_a_phone_that_is_unplugged_costs_one_batch(project: Project, monkeypatch
     spec = specification(project, "a")
     with start_phones(2) as phones, open_lab(project.folder) as lab, host(lab, "old", monkeypatch, phones):
         flags = (
-            *sides(project, 100000, 103000, delay_s=0.3),
+            *sides(project, 100000, 103000, delay_s=0.1),
             "--pairs",
             "40",
             "--precision",
