@@ -3,8 +3,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-# One more than the cores of a small machine: many tests wait for what other processes do.
-WORKERS ?= 3
+# Two more than the cores of a small machine: many tests wait for what other processes do, or for phones and leases.
+WORKERS ?= 4
 
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt
 # Where torch is taken from; empty: from where pip takes everything. On Linux PyTorch's index for the CPU, unless pip was
