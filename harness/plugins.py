@@ -108,6 +108,16 @@ def platform(name: str, settings: Settings) -> Platform:
     return cast("Platform", _create("platform", platform_name(name), settings))
 
 
+def reject_unknown_platform(name: str) -> None:
+    """Reject the name of a platform that is not installed.
+
+    Raises:
+        UsageError: It is none.
+    """
+    if platform_name(name) not in installed_names("platform"):
+        raise _unknown("platform", name)
+
+
 def reporters(settings: Settings) -> tuple[Reporter, ...]:
     """Return every reporter that the settings ask for.
 

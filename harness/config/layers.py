@@ -66,21 +66,27 @@ def resolve(
 
     Raises:
         UsageError: No option has a key, naming the layer; or a value does not fit, naming the flag, and the variable or
-            the file that sets it. All mistakes of the project are told at once.
+            the file that sets it. All mistakes of the project and of variables are told at once.
     """
-    if project is not None and project.mistakes:
-        raise _describe_mistakes(project, _find_mistakes(project, table))
     try:
+        if project is not None and project.mistakes:
+            raise next(iter(project.mistakes.values()))
         return _join(
             flags, table=table, config=config, environment=environment, default_args=default_args, project=project
         )
     except UsageError as error:
-        if project is None or not error.message.startswith(f"{project.file}:"):
+        starts = ("environment:", PREFIX, *([f"{project.file}:"] if project is not None else ()))
+        if not error.message.startswith(starts):
             raise
-        mistakes = _find_mistakes(project, table)
+        in_lab = "lab" in flags or "lab" in default_args
+        of_project = _find_mistakes(project, table, in_lab=in_lab) if project is not None else []
+        of_variables = _find_mistakes_of_variables(environment, table, in_lab=in_lab)
+        mistakes = of_project + of_variables
         if not mistakes:  # each value is right for itself
             raise
-        raise _describe_mistakes(project, mistakes) from error
+        names = [project.file.name] if project is not None and of_project else []
+        names += ["the environment"] if of_variables else []
+        raise _describe_mistakes(" and ".join(names), mistakes) from error
 
 
 def _join(
@@ -115,32 +121,69 @@ def _join(
     settings, *plug_ins = (_validate(owner, merged, table, places) for owner in table.owners)
     if not isinstance(settings, Settings):
         raise TypeError(f"the first class of the options is {type(settings).__name__}, and not Settings")
-    return dataclasses.replace(settings, plug_ins=tuple(plug_ins), requested=frozenset(requested))
+    if "platform" in places and not settings.lab:  # the scheduler of a lab knows those of its hosts
+        _reject_unknown_platform(settings.platform, places["platform"])
+    return dataclasses.replace(settings, plug_ins=tuple(plug_ins), requested=frozenset(requested), places=places)
 
 
-def _find_mistakes(project: ProjectDefaults, table: OptionTable) -> list[UsageError]:
+def _reject_unknown_platform(name: str, place: str) -> None:
+    from harness import plugins  # noqa: PLC0415 - it reads the metadata of what is installed
+
+    try:
+        plugins.reject_unknown_platform(name)
+    except UsageError as error:
+        raise UsageError(f"{place}: {error.message}", hint=error.hint) from error
+
+
+def _find_mistakes(project: ProjectDefaults, table: OptionTable, *, in_lab: bool) -> list[UsageError]:
     """Return the mistakes of a project's file, in their order."""
-    return [error for key in project.keys if (error := _find_mistake(project, key, table)) is not None]
+    in_lab = in_lab or any(option.name == "lab" for key in project.values if (option := table.find(key)))
+    found = (
+        project.mistakes[key]
+        if key in project.mistakes
+        else _find_mistake(key, project.values[key], project.place(key), table, in_lab=in_lab)
+        for key in project.keys
+    )
+    return [mistake for mistake in found if mistake is not None]
 
 
-def _describe_mistakes(project: ProjectDefaults, mistakes: Sequence[UsageError]) -> UsageError:
-    """Return one error for at least one mistake of a project's file."""
+def _find_mistakes_of_variables(
+    environment: Mapping[str, str], table: OptionTable, *, in_lab: bool
+) -> list[UsageError]:
+    """Return the mistakes of variables, in the order of the environment."""
+    names = _harness_variables(environment)
+    in_lab = in_lab or f"{PREFIX}LAB" in names
+    known = table.variables
+    found = (
+        _find_mistake(known[name].name, environment[name], name, table, in_lab=in_lab)
+        if name in known
+        else _find_misspelling(name, table)
+        for name in names
+    )
+    return [mistake for mistake in found if mistake is not None]
+
+
+def _describe_mistakes(place: str, mistakes: Sequence[UsageError]) -> UsageError:
+    """Return one error for at least one mistake."""
     if len(mistakes) == 1:
         return mistakes[0]
     lines = [f"{mistake.message}\n    hint: {mistake.hint}" for mistake in mistakes]
-    return UsageError("\n".join([f"{len(mistakes)} problems in {project.file.name}", *lines]))
+    return UsageError("\n".join([f"{len(mistakes)} problems in {place}", *lines]))
 
 
-def _find_mistake(project: ProjectDefaults, key: str, table: OptionTable) -> UsageError | None:
-    """Return what is wrong with a key of a project's file or with its value; None where nothing is."""
+def _find_mistake(key: str, value: object, place: str, table: OptionTable, *, in_lab: bool) -> UsageError | None:
+    """Return what is wrong with the value of a key; None where nothing is, or no option has the key."""
     option = table.find(key)
-    if key in project.mistakes or option is None:
-        return project.mistakes.get(key)
-    places = {option.name: project.place(key)}
+    if option is None:
+        return None
+    places = {option.name: place}
     try:
-        _validate(option.owner, _parse("project", {key: project.values[key]}, table, places), table, places)
+        parsed = _parse(place, {key: value}, table, places)
+        _validate(option.owner, parsed, table, places)
+        if option.name == "platform" and not in_lab:
+            _reject_unknown_platform(str(parsed[option.name]), place)
     except UsageError as error:
-        is_of_value = error.message.startswith(places[option.name])  # else it asks for other options beside this one
+        is_of_value = error.message.startswith(place)  # else it asks for other options beside this one
         return error if is_of_value else None
     return None
 
@@ -151,21 +194,31 @@ def read_environment(environment: Mapping[str, str], table: OptionTable) -> Laye
     Raises:
         UsageError: A variable is called nearly like that of an option.
     """
-    known = table.variables
-    layer: dict[str, object] = {}
     for name in _harness_variables(environment):
-        if name in known:
-            layer[known[name].name] = environment[name]
-        elif name.endswith(_IDENTIFIER):
-            continue
-        elif similar := difflib.get_close_matches(name, sorted({*known, *_OTHER_VARIABLES}), n=1, cutoff=_SIMILAR):
-            raise UsageError(f"environment: no setting `{name}`", hint=f"did you mean {similar[0]}?")
-    return layer
+        if (mistake := _find_misspelling(name, table)) is not None:
+            raise mistake
+    return _read_known(environment, table)
+
+
+def _read_known(environment: Mapping[str, str], table: OptionTable) -> Layer:
+    known = table.variables
+    return {known[name].name: environment[name] for name in _harness_variables(environment) if name in known}
+
+
+def _find_misspelling(name: str, table: OptionTable) -> UsageError | None:
+    """Return the error of a variable that is called nearly like that of an option; None for any other."""
+    known = table.variables
+    if name in known or name.endswith(_IDENTIFIER):
+        return None
+    similar = difflib.get_close_matches(name, sorted({*known, *_OTHER_VARIABLES}), n=1, cutoff=_SIMILAR)
+    if not similar:
+        return None
+    return UsageError(f"environment: no setting `{name}`", hint=f"did you mean {similar[0]}?")
 
 
 def specifications_of(environment: Mapping[str, str], table: OptionTable) -> tuple[Path, ...]:
     """Return the specification that the environment names, if any."""
-    named = read_environment(environment, table).get("benchmark_file")
+    named = _read_known(environment, table).get("benchmark_file")
     files = parse_files(named) if named else ()
     return files if isinstance(files, tuple) else ()
 

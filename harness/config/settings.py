@@ -1,6 +1,7 @@
 """The settings of a run: declared once, and made once from defaults, saved defaults, environment, files and flags."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
@@ -54,7 +55,7 @@ def default_config_dir() -> Path:
 class Settings:
     """Settings of a run. Fields are called like FAI-PEP's flags where it has them.
 
-    Every field but the last two declares an option of the command line, the saved defaults, the environment and files.
+    Every field but the last three declares an option of the command line, the saved defaults, the environment and files.
     """
 
     benchmark_file: Annotated[
@@ -439,6 +440,9 @@ class Settings:
 
     requested: frozenset[str] = frozenset()
     """Names of the options that flags or the specification set: the others are defaults, saved ones and variables."""
+
+    places: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Where options are set that stand in a file of the project (`harness.toml:2`) or a variable, by name."""
 
     def of(self, options: type[OptionsT]) -> OptionsT:
         """Return the options that a plug-in declared, with their defaults where nobody has set them."""

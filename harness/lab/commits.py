@@ -23,7 +23,7 @@ from harness.flows.compare.commits import (
 from harness.flows.compare.reproduction import ComparedSides
 from harness.flows.compare.requests import CompareRequest
 from harness.flows.measure.named_parts import load_frameworks
-from harness.flows.measure.workload import BenchmarkSelection, Workload, load_benchmarks, select
+from harness.flows.measure.workload import BenchmarkSelection, Workload, load_benchmarks, select_requested
 from harness.lab.client import connect
 from harness.lab.comparing import LabComparison, choose_parameters, refuse, run_comparison
 from harness.lab.configuration import load_security
@@ -103,7 +103,7 @@ def open_lab_comparers(
     if len(names) > 1:
         raise UsageError(f"these classes are of {' and '.join(names)}", hint="name those of one by --device-class")
     loaded = load_benchmarks(settings)
-    benchmarks = select(loaded, settings.only, settings.skip, settings.benchmark_digest)
+    benchmarks = select_requested(loaded, settings)
     workload = Workload(
         benchmarks,
         LabPlatform(names[0], devices),

@@ -32,7 +32,7 @@ from harness.flows.measure.jobs import report_failure
 from harness.flows.measure.plan import Failure
 from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.run import builds_exit_code
-from harness.flows.measure.workload import load_benchmarks, select
+from harness.flows.measure.workload import load_benchmarks, select_requested
 from harness.lab.batch_files import BatchFile
 from harness.lab.durations import expect_durations, longest_first
 from harness.lab.jobs import JobReport, LabJob, PairsRequest, choose_settings, own_versions
@@ -71,7 +71,7 @@ def compare(
     """
     for request in requests:
         refuse(request, settings)
-    benchmarks = select(load_benchmarks(settings), settings.only, settings.skip, settings.benchmark_digest)
+    benchmarks = select_requested(load_benchmarks(settings), settings)
     codes = []
     for request in requests:
         try:

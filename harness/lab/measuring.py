@@ -21,7 +21,7 @@ from harness.flows.measure.plan import Failure
 from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.reproduction import reproduce_run
 from harness.flows.measure.runners import Side, installed_runner
-from harness.flows.measure.workload import load_benchmarks, select
+from harness.flows.measure.workload import load_benchmarks, select_requested
 from harness.lab.durations import FindDurations, expect_durations, longest_first
 from harness.lab.jobs import ChosenSettings, JobReport, LabJob, choose_settings, own_versions, result_uid
 from harness.lab.platform import LabPlatform, settings_to_repeat
@@ -65,7 +65,7 @@ def run(
         EnvironmentProblem: The lab does not answer.
     """
     refuse_options_of_machines(settings)
-    benchmarks = select(load_benchmarks(settings), settings.only, settings.skip, settings.benchmark_digest)
+    benchmarks = select_requested(load_benchmarks(settings), settings)
     fetcher = SourceFetcher(display)
     return most_severe(
         [_run(benchmarks, request, fetcher, settings, display, listeners=listeners) for request in requests]

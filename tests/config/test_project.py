@@ -150,6 +150,37 @@ def test_a_mistake_in_a_variable_names_the_variable(tmp_path: Path) -> None:
             resolved(tmp_path, **{variable: value})
 
 
+def test_an_unknown_platform_is_told_with_its_line_and_beside_the_other_mistakes(folder: Path) -> None:
+    file = folder / "harness.toml"
+    file.write_text('# x\nplatform = "androd"\n')
+    with pytest.raises(UsageError) as error:
+        resolved(folder)
+    assert error.value.message == f"{file}:2: no platform `androd`"
+    assert error.value.hint == "did you mean `android`?"
+    file.write_text('platform = "androd"\ntimeout = -1\n')
+    with pytest.raises(UsageError, match=r"^2 problems in harness\.toml\n.*:1: no platform `androd`\n"):
+        resolved(folder)
+    file.write_text('platform = "androd"\nlab = "https://lab:1"\n')
+    assert resolved(folder).platform == "androd"
+
+
+def test_mistakes_of_variables_and_of_the_file_are_told_at_once(folder: Path) -> None:
+    with pytest.raises(UsageError) as error:
+        resolved(folder, HARNESS_TIMEOUT="abc", HARNESS_PLATFORM="androd", HARNESS_DEVICS="x")
+    assert error.value.message.startswith("3 problems in the environment\nHARNESS_TIMEOUT: --timeout abc: ")
+    assert "\nHARNESS_PLATFORM: no platform `androd`\n    hint: did you mean `android`?\n" in error.value.message
+    assert "\nenvironment: no setting `HARNESS_DEVICS`\n" in error.value.message
+    (folder / "harness.toml").write_text("cooldown = -1\n")
+    with pytest.raises(UsageError, match=r"^2 problems in harness\.toml and the environment\n"):
+        resolved(folder, HARNESS_TIMEOUT="abc")
+
+
+def test_settings_know_the_places_of_what_files_and_variables_set(folder: Path) -> None:
+    file = folder / "harness.toml"
+    file.write_text('only = "x"\nskip = "y"\n')
+    assert resolved(folder, HARNESS_SKIP="z").places == {"only": f"{file}:1", "skip": "HARNESS_SKIP"}
+
+
 def test_verbose_says_which_file_was_used(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

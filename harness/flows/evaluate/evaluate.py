@@ -20,7 +20,7 @@ from harness.flows.measure.references import ACCURACY, LAYERS
 from harness.flows.measure.reproduction import reproduce_run
 from harness.flows.measure.run import run
 from harness.flows.measure.runners import installed_runner
-from harness.flows.measure.workload import load_benchmarks, load_workload, select
+from harness.flows.measure.workload import load_benchmarks, load_workload, select_requested
 
 _DEFAULT_DATA: Final = DataRequest(provider="random")
 """Data of benchmarks that name none: seeded random numbers tell fidelity, and nothing about accuracy."""
@@ -72,7 +72,7 @@ def evaluate(
     if request.provider is not None:
         plugins.data_provider(request.provider, settings)  # a misspelt name is told before anything is exported
     loaded = load_benchmarks(settings) if benchmarks is None else benchmarks
-    selected = select(loaded, settings.only, settings.skip, settings.benchmark_digest)
+    selected = select_requested(loaded, settings)
     evaluated = plan_evaluation(selected, request)
     if left_out := len(selected) - len(evaluated):
         progress.say(

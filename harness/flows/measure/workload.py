@@ -131,7 +131,7 @@ def load_workload(
     others = (plugins.platform(name, settings) for name in platforms if name != settings.platform)
     _reject_unsupported_options((platform, *others), settings)
     loaded = load_benchmarks(settings) if benchmarks is None else benchmarks
-    selected = select(loaded, settings.only, settings.skip, settings.benchmark_digest)
+    selected = select_requested(loaded, settings)
     load_framework = partial(plugins.framework, settings=settings)
     return Workload(
         selected,
@@ -220,12 +220,7 @@ def select(
     Raises:
         UsageError: No benchmark is left, a pattern matches none, or none has one of the digests.
     """
-    for pattern in (*only, *skip):
-        if not any(_matches(benchmark, pattern) for benchmark in benchmarks):
-            known = ", ".join(benchmark.title for benchmark in benchmarks[:_FEW])
-            more = len(benchmarks) - _FEW
-            others = f", and {more} more (`--dry-run` lists them)" if more > 0 else ""
-            raise UsageError(f"no benchmark matches `{pattern}`", hint=f"there are: {known}{others}")
+    _reject_unmatched(benchmarks, (*only, *skip))
     kept = tuple(
         benchmark
         for benchmark in benchmarks
@@ -235,6 +230,27 @@ def select(
     if not kept:
         raise UsageError("no benchmark is left to measure", hint="look at --only and --skip")
     return _select_defined(kept, digests) if digests else kept
+
+
+def select_requested(benchmarks: Sequence[Benchmark], settings: Settings) -> tuple[Benchmark, ...]:
+    """Return the benchmarks that the settings select.
+
+    Raises:
+        UsageError: As `select`, with the file or the variable where a pattern without a match stands.
+    """
+    for option, patterns in (("only", settings.only), ("skip", settings.skip)):
+        _reject_unmatched(benchmarks, patterns, settings.places.get(option))
+    return select(benchmarks, settings.only, settings.skip, settings.benchmark_digest)
+
+
+def _reject_unmatched(benchmarks: Sequence[Benchmark], patterns: Sequence[str], place: str | None = None) -> None:
+    for pattern in patterns:
+        if not any(_matches(benchmark, pattern) for benchmark in benchmarks):
+            known = ", ".join(benchmark.title for benchmark in benchmarks[:_FEW])
+            more = len(benchmarks) - _FEW
+            others = f", and {more} more (`--dry-run` lists them)" if more > 0 else ""
+            problem = f"no benchmark matches `{pattern}`"
+            raise UsageError(f"{place}: {problem}" if place else problem, hint=f"there are: {known}{others}")
 
 
 def _select_defined(benchmarks: Sequence[Benchmark], digests: Sequence[str]) -> tuple[Benchmark, ...]:

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from frameworks.generic.framework import Generic
+from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, Model, SpecificationPlace
 from harness.core.device import Device
 from harness.core.errors import UsageError
 from harness.core.protocols import Framework, Progress, Session
-from harness.flows.measure.workload import BenchmarkSelection, Workload, select
+from harness.flows.measure.workload import BenchmarkSelection, Workload, select, select_requested
 
 
 def benchmark(model: str, identifier: str, *tags: str, **axes: str | int) -> Benchmark:
@@ -58,6 +59,14 @@ def test_benchmarks_are_chosen_by_name_tag_model_and_axis(
 def test_a_pattern_without_match_is_a_usage_error(pattern: str) -> None:
     with pytest.raises(UsageError, match="no benchmark matches"):
         select(ALL, (pattern,), ())
+
+
+def test_a_pattern_without_match_names_the_file_or_the_variable_where_it_stands() -> None:
+    places = {"only": "harness.toml:3", "skip": "HARNESS_SKIP"}
+    for settings, place in ((Settings(only=("x",), places=places), "harness.toml:3"),
+                            (Settings(skip=("x",), places=places), "HARNESS_SKIP")):  # fmt: skip
+        with pytest.raises(UsageError, match=f"^{place}: no benchmark matches `x`"):
+            select_requested(ALL, settings)
 
 
 class _Nowhere:
