@@ -364,6 +364,29 @@ def reserved_flags() -> frozenset[str]:
     return _COMMAND_FLAGS | {f"--{name.replace('_', '-')}" for name in names}
 
 
+def find_flag_without_default(key: str) -> str | None:
+    """Return the flag of single commands that a key of a file means; None where there is none.
+
+    Such flags say what one command is to do, so that nothing but the command line sets them.
+    """
+    flag = f"--{key.lstrip('-').replace('_', '-')}"
+    of_classes = {field for flags in (RunFlags, CompareFlags, WatchFlags) for field in _names(flags)}
+    return flag if flag in of_classes | _COMMAND_FLAGS else None
+
+
+def is_flag_of_measuring(flag: str) -> bool:
+    """Return whether a flag without a default is of commands that measure, compare or watch."""
+    return any(flag in _names(flags) for flags in (RunFlags, CompareFlags, WatchFlags))
+
+
+def _names(flags: type) -> frozenset[str]:
+    """Return the flags of a class, with dashes."""
+    hints = get_type_hints(flags, include_extras=True)
+    names = {f"--{name.replace('_', '-')}" for name in hints}
+    given = (part.name for hint in hints.values() for part in get_args(hint)[1:] if isinstance(part, Parameter))
+    return frozenset(names.union(*given))
+
+
 def _switches(flags: type) -> Iterator[str]:
     """Yield the names of flags that can be switched off: `--no-NAME`."""
     for name, hint in get_type_hints(flags, include_extras=True).items():

@@ -99,6 +99,10 @@ def _check(file: Path, values: object, text: str, table: OptionTable) -> Project
     for key, value in values.items():
         option = table.find(key)
         if option is None:
+            if (flag := _find_flag(key)) is not None:
+                problem = f"{_place(file, text, key)}: `{key}` belongs on the command line"
+                mistakes[key] = UsageError(problem, hint=f"remove it, and give {flag} to the commands that take it")
+                continue
             hint = suggest(key.replace("-", "_"), table.keys) or "`harness run --help` lists every option"
             mistakes[key] = UsageError(f"{_place(file, text, key)}: no setting `{key}`", hint=hint)
             continue
@@ -110,6 +114,12 @@ def _check(file: Path, values: object, text: str, table: OptionTable) -> Project
         if option.name == "program":
             absolute[key] = _resolve_programs(value, file.parent)
     return ProjectDefaults(file, absolute, text, mistakes, tuple(values))
+
+
+def _find_flag(key: str) -> str | None:
+    from harness.config.flags import find_flag_without_default  # noqa: PLC0415 - most folders have no such file
+
+    return find_flag_without_default(key)
 
 
 def _resolve_paths(value: object, folder: Path) -> object:

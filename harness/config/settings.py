@@ -55,7 +55,7 @@ def default_config_dir() -> Path:
 class Settings:
     """Settings of a run. Fields are called like FAI-PEP's flags where it has them.
 
-    Every field but the last three declares an option of the command line, the saved defaults, the environment and files.
+    Every field but the last three declares an option of the command line, saved defaults, the environment and files.
     """
 
     benchmark_file: Annotated[

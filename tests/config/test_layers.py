@@ -100,6 +100,14 @@ def test_a_variable_called_nearly_like_one_of_ours_is_an_error(name: str, meant:
     assert caught.value.hint == f"did you mean HARNESS_{meant}?"
 
 
+def test_a_variable_called_like_a_flag_without_default_is_an_error_that_says_so() -> None:
+    with pytest.raises(UsageError, match="`HARNESS_PAIRS` sets nothing: --pairs belongs on the command line") as caught:
+        resolved(environment={"HARNESS_PAIRS": "5"})
+    assert caught.value.hint == "unset it, and give --pairs to the commands that take it"
+    assert layers.unknown_variables({"HARNESS_HOST": "x"}, TABLE) == ("HARNESS_HOST",)
+    assert resolved(environment={"HARNESS_HOST": "x"}) == resolved()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _BoardOptions:
     heading: ClassVar[str] = "On boards"

@@ -86,6 +86,9 @@ def test_paths_are_relative_to_the_file_and_lists_and_tables_are_toml(folder: Pa
     ("text", "message", "hint"),
     [
         ("\ntimeoutt = 60", ":2: no setting `timeoutt`", "did you mean `timeout`?"),
+        ("pairs = 9", ":1: `pairs` belongs on the command line", "remove it, and give --pairs to the commands"),
+        ("base_commit = 'a'", ":1: `base_commit` belongs on the command line", "give --base-commit to the commands"),
+        ("rounds = 3", ":1: `rounds` belongs on the command line", "give --rounds to the commands"),
         ("dry-run = true", ":1: `dry-run` belongs on the command line", "remove it"),
         ("# x\n\ntimeout = -1", ":3: --timeout -1: input should be greater than 0", "`harness run --help`"),
         ('cpus = "x"', ":1: cpus: `x` is no list of CPUs", "as in 2,3"),
