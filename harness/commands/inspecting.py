@@ -207,7 +207,9 @@ def list_(
     """
     from harness.flows.inspect import catalog
 
-    arguments.resolve_settings(inspect_flags)  # a mistake in a layer is reported by every command
+    _, mistake = arguments.resolve_or_default(inspect_flags)  # nothing listed depends on them
+    if mistake is not None:
+        arguments.warn(str(mistake))
     catalog.show_catalog(display.open_console(), section=section, as_json=json)
     return ExitCode.OK
 
@@ -226,7 +228,8 @@ def doctor(
     from harness.flows.inspect import doctor as flow
 
     with shell.handle_signals():
-        return flow.examine(arguments.resolve_settings(inspect_flags), display.open_console(), as_json=json)
+        settings, mistake = arguments.resolve_or_default(inspect_flags)
+        return flow.examine(settings, display.open_console(), mistake=mistake, as_json=json)
 
 
 def report(

@@ -219,6 +219,22 @@ def resolve_settings(flags: InspectFlags, files: Sequence[str] = ()) -> Settings
     return resolved
 
 
+def resolve_or_default(flags: InspectFlags) -> tuple[Settings, UsageError | None]:
+    """Return the settings; where a file or a variable has mistakes, those of the flags alone, and the mistakes.
+
+    Raises:
+        UsageError: A flag has a value that means nothing.
+    """
+    try:
+        return resolve_settings(flags), None
+    except UsageError as error:
+        from harness.config import layers
+
+        options = {name: value for name, value in flags.given().items() if name not in _NO_OPTIONS}
+        table = installed_options()
+        return layers.resolve(options, table=table, config={}, environment={}, default_args={}), error
+
+
 def warn(text: str) -> None:
     """Say it on standard error, where that can still be written."""
     if sys.stderr is not None:  # closed when the process was started

@@ -35,6 +35,20 @@ def test_the_exit_code_is_kept_when_the_error_message_cannot_be_written(project:
     assert (done.returncode, done.stdout) == (2, b"")
 
 
+def test_a_mistake_in_the_defaults_of_a_project_is_a_finding_of_doctor_and_stops_no_list(project: Project) -> None:
+    file = project.write("harness.toml", 'platform = "androd"\n')
+    examined = project.harness("doctor")
+    assert examined.code == 3
+    assert f"{file}:1: no platform `androd`" in " ".join(examined.stdout.split())
+    assert "results folder" in examined.stdout
+    assert "missing or wrong" in examined.stdout
+    listed = project.harness("list", "platforms")
+    assert listed.code == 0
+    assert "android" in listed.stdout
+    assert f"{file}:1: no platform `androd`" in listed.stderr
+    assert project.harness("doctor", "--program", "nothing").code == 2
+
+
 def test_a_missing_model_file_is_reported(project: Project) -> None:
     for path in ("models/nothing.py", "nothing.json"):
         done = project.harness("export", path)

@@ -43,14 +43,23 @@ _BUILD_TOOLS = {
 """Programs that only make builds of commits faster."""
 
 
-def examine(settings: Settings, console: Console, *, as_json: bool = False) -> ExitCode:
+def examine(
+    settings: Settings, console: Console, *, mistake: HarnessError | None = None, as_json: bool = False
+) -> ExitCode:
     """Show every finding.
+
+    Args:
+        settings: The settings.
+        console: Where to show the findings.
+        mistake: What is wrong with files or variables that should have set something.
+        as_json: Show them as JSON.
 
     Returns:
         `ENVIRONMENT` if something that is needed is missing.
     """
     tools = (_check_build_tool(name, remedy) for name, remedy in _BUILD_TOOLS.items())
-    findings = [*_check_harness(settings), *tools, *_check_plug_ins(settings)]
+    wrong = [] if mistake is None else [Finding("settings", False, mistake.message, mistake.hint or "")]
+    findings = [*wrong, *_check_harness(settings), *tools, *_check_plug_ins(settings)]
     missing = sum(finding.ok is False for finding in findings)
     code = ExitCode.ENVIRONMENT if missing else ExitCode.OK
     if as_json:
@@ -65,7 +74,8 @@ def examine(settings: Settings, console: Console, *, as_json: bool = False) -> E
             remedy.stylize("dim")
             table.add_row("", "", remedy)
     print_output(table, console)
-    verdict = f"{missing} thing{'s' if missing != 1 else ''} missing" if missing else "ready to measure"
+    trouble = "missing" if mistake is None else "missing or wrong"
+    verdict = f"{missing} thing{'s' if missing != 1 else ''} {trouble}" if missing else "ready to measure"
     if not missing and any(finding.ok is None for finding in findings):
         verdict += "; some things need what is marked ·"
     print_output(plain_text(verdict), console)
