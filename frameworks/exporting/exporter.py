@@ -114,7 +114,8 @@ class FileExporter(Struct, frozen=True):
                 failures.append(failure)
         if failures:
             hints = (failure.hint for failure in failures if failure.hint)
-            raise ExportFailed(", and ".join(failure.message for failure in failures), hint="; recipes: ".join(hints))
+            message = ", and ".join(failure.message for failure in failures)
+            raise ExportFailed(message, hint="; recipes: ".join(hints), parts=failures)
         return found
 
     def versions(self, export: Export) -> dict[str, str]:

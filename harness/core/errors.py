@@ -181,7 +181,17 @@ class DataUnavailable(BenchmarkFailed):
 
 
 class ExportFailed(BenchmarkFailed):
-    """A model could not be exported."""
+    """A model could not be exported.
+
+    Args:
+        message: Why.
+        hint: Advice about what to do next.
+        parts: The failures that it joins, where there are several.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None, parts: Sequence[ExportFailed] = ()) -> None:
+        super().__init__(message, hint=hint)
+        self.parts = tuple(parts)
 
 
 class BenchmarkUnsupported(BenchmarkFailed):

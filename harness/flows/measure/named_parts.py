@@ -176,4 +176,5 @@ def _find_export_problems(file: ModelFile, framework: Framework) -> Iterator[Pro
     try:
         check_export(file.export, framework)
     except ExportFailed as error:
-        yield make_problem(file.origin, error.message, error.hint)
+        for part in error.parts or (error,):
+            yield make_problem(file.origin, part.message, part.hint)

@@ -17,7 +17,7 @@ from harness import plugins
 from harness.config.settings import Settings
 from harness.core.errors import ExitCode, SpecificationError, UsageError
 from harness.flows.inspect import checks, devices
-from harness.flows.measure.named_parts import find_problems
+from harness.flows.measure.named_parts import find_problems, raise_for_problems
 from harness.flows.measure.plan import Plan, assign
 from harness.flows.measure.workload import load_benchmarks, load_workload
 from harness.testing.results import DEVICE
@@ -84,13 +84,24 @@ def test_a_misspelt_framework_hides_no_other_mistake(write: Write) -> None:
     settings = write(model, {**COMMAND, "command": "x {nothing}"}, {**COMMAND, "identifier": "b", "iter": 3})
     with pytest.raises(SpecificationError) as broken:
         load_benchmarks(settings)
-    assert "unknown export recipe `xnnpack_q9`" in broken.value.problems[1].message
     assert "did you mean `mlp`?" in (broken.value.problems[1].hint or "")
-    assert "did you mean `xnnpack_q8`?" in (broken.value.problems[1].hint or "")
+    assert "did you mean `xnnpack_q8`?" in (broken.value.problems[2].hint or "")
     assert [(problem.pointer, problem.message.partition("`")[0]) for problem in broken.value.problems] == [
         ("/model/framework", "no framework "),
         ("/model/files/a", "unknown model definition "),
+        ("/model/files/a", "unknown export recipe "),
         ("/tests/0/command", "unknown placeholder {nothing}"),
+    ]
+
+
+def test_a_definition_that_is_missing_is_listed_once_whatever_else_is(write: Write) -> None:
+    backends = {"matrix": {"backend": ["xnnpack_fp32", "xnnpack_q9"]}, "identifier": "a-{backend}"}
+    settings = write({"framework": "executorch", "files": {"a": exported("mlpp", "{backend}")}}, COMMAND | backends)
+    with pytest.raises(SpecificationError) as broken:
+        raise_for_problems(load_benchmarks(settings), settings)
+    assert [problem.message for problem in broken.value.problems] == [
+        "unknown model definition `mlpp`",
+        "unknown export recipe `xnnpack_q9`",
     ]
 
 
