@@ -85,7 +85,7 @@ class PageReporter:
         self._logs: dict[str, Sequence[Path]] = {}
         self._launches: dict[str, Sequence[LaunchDistribution]] = {}
         self._written = 0
-        self._deferred = False
+        self._deferred = self._output.is_stream
 
     def defer(self) -> None:
         """Write the page when it is closed, and not before."""

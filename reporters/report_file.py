@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 from msgspec import Struct
 
 from harness.core.errors import EnvironmentProblem, ReporterFailed
 from harness.files.atomic import write_atomically
+from harness.files.open_flags import NO_WAIT
 from harness.files.writability import check_writable_folder
 
 
 class ReportFile(Struct, frozen=True):
-    """File that is replaced in one step, with folders made as needed.
+    """File that is replaced in one step, with folders made as needed; a pipe or device is written into.
 
     Attributes:
         reporter: Name of the reporter that writes it.
@@ -22,6 +25,15 @@ class ReportFile(Struct, frozen=True):
     reporter: str
     path: Path
 
+    @property
+    def is_stream(self) -> bool:
+        """Whether it is a pipe or a device, as `/dev/stdout` is: what is written there once is not replaced later."""
+        try:
+            mode = self.path.stat().st_mode
+        except OSError:
+            return False
+        return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
     def check(self) -> None:
         """Check that it can be written; one that is there stays as it is.
 
@@ -29,6 +41,8 @@ class ReportFile(Struct, frozen=True):
             EnvironmentProblem: It cannot.
         """
         try:
+            if self.is_stream:
+                return
             check_writable_folder(self._place().parent)
         except OSError as error:
             raise EnvironmentProblem(self._describe(error), hint=self._hint) from error
@@ -40,12 +54,22 @@ class ReportFile(Struct, frozen=True):
             ReporterFailed: That is not possible.
         """
         try:
-            write_atomically(self._place(), text)
+            if self.is_stream:
+                self._write_stream(text)
+            else:
+                write_atomically(self._place(), text)
         except OSError as error:
             raise ReporterFailed(self._describe(error), hint=self._hint) from error
 
+    def _write_stream(self, text: str) -> None:
+        """Write into a pipe or device. A pipe that nobody reads is an error, and is not waited for."""
+        descriptor = os.open(self.path, os.O_WRONLY | NO_WAIT)
+        os.set_blocking(descriptor, True)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(text.encode())
+
     def _place(self) -> Path:
-        """Return the file to replace: a link stays a link; a device or folder is not replaced.
+        """Return the file to replace: a link stays a link; a folder is not replaced.
 
         Raises:
             OSError: It is no file that can be replaced.

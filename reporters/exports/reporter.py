@@ -49,7 +49,7 @@ class ExportReporter:
         self._render = render
         self._results: list[Result] = []
         self._written = 0
-        self._deferred = False
+        self._deferred = any(file.is_stream for file in self._files)
 
     def defer(self) -> None:
         """Write the files when it is closed, and not before."""

@@ -84,11 +84,22 @@ def test_a_symbolic_link_is_followed(tmp_path: Path) -> None:
 
 
 def test_only_regular_files_are_replaced(tmp_path: Path) -> None:
+    with pytest.raises(ReporterFailed, match="not a regular file") as raised:
+        _page(tmp_path).close()
+    assert "--reporter page=FILE" in (raised.value.hint or "")
+
+
+def test_a_pipe_is_written_into_once_and_stays_one(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for place in (tmp_path, tmp_path / "pipe"):
-        with pytest.raises(ReporterFailed, match="not a regular file") as raised:
-            _page(place).close()
-        assert "--reporter page=FILE" in (raised.value.hint or "")
+    with pytest.raises(ReporterFailed, match="cannot write"):  # nobody reads it
+        _page(tmp_path / "pipe").close()
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    page = _page(tmp_path / "pipe")
+    page.prepare()
+    page.report(Report(result=compared("a", ())))
+    page.close()
+    assert os.read(reader, 1000).count(b"finished") == 1
+    os.close(reader)
     assert (tmp_path / "pipe").is_fifo()
 
 
