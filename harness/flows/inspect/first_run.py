@@ -20,6 +20,7 @@ def ask(config: Path, console: Console) -> ExitCode:
 
     Raises:
         UsageError: Standard input is no terminal.
+        KeyboardInterrupt: It ended before the last answer; nothing is saved.
     """
     if not sys.stdin.isatty():
         raise UsageError(
@@ -27,6 +28,14 @@ def ask(config: Path, console: Console) -> ExitCode:
             hint=f'run it in a terminal, or write the answers into {config}, such as {{"local_reporter": "/results"}}: '
             "its keys are the flags of `harness run --help` with `_` for `-`",
         )
+    try:
+        return _ask(config, console)
+    except EOFError as error:  # Ctrl-D
+        console.print()
+        raise KeyboardInterrupt from error
+
+
+def _ask(config: Path, console: Console) -> ExitCode:
     console.print(f"Answers become defaults in {config}. An empty answer leaves a setting as it is by default.\n")
     answers: dict[str, object] = {
         "root_model_dir": _path("Folder that // locations of model files are relative to (empty: none)"),

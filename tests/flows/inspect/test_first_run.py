@@ -31,6 +31,19 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return typed
 
 
+def test_an_end_of_input_is_an_interruption_and_saves_nothing(
+    answers: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end(*_: object) -> str:
+        raise EOFError
+
+    answers += [""]
+    monkeypatch.setattr("builtins.input", end)
+    with pytest.raises(KeyboardInterrupt):
+        first_run.ask(tmp_path / "config.json", Console(file=io.StringIO()))
+    assert not (tmp_path / "config.json").exists()
+
+
 def test_an_invalid_url_is_asked_again(answers: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers += ["", "", "https://", "https://results.example/post|nightly", "y", ""]
     shown = Console(file=io.StringIO(), width=200)
