@@ -24,6 +24,7 @@ LAST: Final = "LAST"
 """Names the last run, or the run before."""
 
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d|w)")
+_TIME: Final = re.compile(r"\d\d:\d\d(:\d\d)?")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
@@ -189,7 +190,7 @@ def _describe_unreadable(error: OSError, path: Path) -> EnvironmentProblem:
 
 
 def parse_since(text: str, now: datetime) -> tuple[float | None, bool]:
-    """Parse `--since`: a date or time (UTC unless it says otherwise), an age such as `2d`, or `LAST`.
+    """Parse `--since`: a date, a time of today or both (UTC unless it says otherwise), an age such as `2d`, or `LAST`.
 
     Args:
         text: The value of the flag.
@@ -206,11 +207,12 @@ def parse_since(text: str, now: datetime) -> tuple[float | None, bool]:
     if (age := _DURATION.fullmatch(text)) is not None:
         return now.timestamp() - float(age[1]) * _SECONDS[age[2]], False
     try:
-        time = datetime.fromisoformat(text)
+        is_of_today = _TIME.fullmatch(text) is not None
+        time = datetime.fromisoformat(f"{now.astimezone(UTC).date()} {text}" if is_of_today else text)
     except ValueError as error:
         raise UsageError(
             f"--since {text}: not a time",
-            hint="a date (2026-11-20, '2026-11-20 14:00'), an age (90m, 12h, 2d, 1w) or LAST",
+            hint="a date (2026-11-20, '2026-11-20 14:00'), a time of today (14:00, UTC), an age (90m, 12h, 2d, 1w) or LAST",
         ) from error
     return (time if time.tzinfo is not None else time.replace(tzinfo=UTC)).timestamp(), False
 

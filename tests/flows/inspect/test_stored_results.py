@@ -90,6 +90,8 @@ def test_tags_are_refused_because_no_result_has_them() -> None:
         ("90m", NOW - timedelta(minutes=90)),
         ("1w", NOW - timedelta(days=7)),
         ("2026-11-20", datetime(2026, 11, 20, tzinfo=UTC)),
+        ("04:00", NOW.replace(hour=4, minute=0, second=0, microsecond=0)),
+        ("04:00:30", NOW.replace(hour=4, minute=0, second=30, microsecond=0)),
         ("2026-11-20 14:30", datetime(2026, 11, 20, 14, 30, tzinfo=UTC)),
         ("2026-11-20T14:30+02:00", datetime(2026, 11, 20, 12, 30, tzinfo=UTC)),
     ],
@@ -102,7 +104,7 @@ def test_the_last_run_is_a_time_too() -> None:
     assert parse_since("LAST", NOW) == (None, True)
 
 
-@pytest.mark.parametrize("text", ["", "yesterday", "2 days", "-1d"])
+@pytest.mark.parametrize("text", ["", "yesterday", "2 days", "-1d", "25:00"])
 def test_anything_else_is_a_mistake(text: str) -> None:
     with pytest.raises(UsageError, match="not a time"):
         parse_since(text, NOW)
