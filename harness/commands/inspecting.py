@@ -189,6 +189,7 @@ def list_(
         "platforms",
         "reporters",
         "sources",
+        "data",
         "channels",
         "formats",
     ]

@@ -70,6 +70,12 @@ def test_the_list_shows_everything_that_can_be_named(capsys: pytest.CaptureFixtu
     assert sort["benchmarks"] == ["sort/sort-1000", "sort/sort-100000"]
 
 
+@pytest.mark.parametrize("section", SECTIONS)
+def test_each_section_of_the_list_can_be_asked_for(section: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("list", section, "--json") == 0
+    assert set(json.loads(capsys.readouterr().out)) == {"schema_version", section}
+
+
 def test_the_list_is_as_wide_as_columns_in_a_pipe(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -212,7 +212,7 @@ def parse_since(text: str, now: datetime) -> tuple[float | None, bool]:
     except ValueError as error:
         raise UsageError(
             f"--since {text}: not a time",
-            hint="a date (2026-11-20, '2026-11-20 14:00'), a time of today (14:00, UTC), an age (90m, 12h, 2d, 1w) or LAST",
+            hint="a date (2026-11-20, '2026-11-20 14:00'), a time of today (14:00), an age (90m, 12h, 2d, 1w) or LAST",
         ) from error
     return (time if time.tzinfo is not None else time.replace(tzinfo=UTC)).timestamp(), False
 
