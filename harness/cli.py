@@ -240,9 +240,11 @@ def _describe(error: Exception | KeyboardInterrupt, tokens: Sequence[str]) -> tu
             mistake = unknown_option(error) if isinstance(error, UnknownOptionError) else needless_words(error)
             return str(mistake), mistake.exit_code
         case CycloptsError():
-            from harness.config.parsing import shorten
+            from harness.config.parsing import describe_mistyped, shorten
 
-            return shorten(str(error)), ExitCode.USAGE
+            command = " ".join(("harness", *(error.command_chain or ())))
+            problem = shorten(describe_mistyped(str(error)))
+            return f"{problem}\n  hint: `{command} --help` says what it takes", ExitCode.USAGE
         case KeyboardInterrupt():
             signal = f" ({error})" if str(error) else ""  # one that came before signals were ours says nothing
             return f"interrupted{signal}{_describe_kept(error, tokens)}", ExitCode.INTERRUPTED

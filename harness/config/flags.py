@@ -383,8 +383,8 @@ def _names(flags: type) -> frozenset[str]:
     """Return the flags of a class, with dashes."""
     hints = get_type_hints(flags, include_extras=True)
     names = {f"--{name.replace('_', '-')}" for name in hints}
-    given = (part.name for hint in hints.values() for part in get_args(hint)[1:] if isinstance(part, Parameter))
-    return frozenset(names.union(*given))
+    parameters = (part for hint in hints.values() for part in get_args(hint)[1:] if isinstance(part, Parameter))
+    return frozenset(names.union(*(parameter.name or () for parameter in parameters)))
 
 
 def _switches(flags: type) -> Iterator[str]:

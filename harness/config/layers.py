@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, get_origin
 from pydantic import TypeAdapter, ValidationError
 
 from harness.config.options import PREFIX, DeclaredOption, OptionTable
-from harness.config.parsing import parse_files
+from harness.config.parsing import describe_mistake, parse_files
 from harness.config.project import ProjectDefaults
 from harness.config.settings import Settings, default_config_dir
 from harness.core.errors import UsageError
@@ -327,8 +327,7 @@ def _wrong_value(error: ValidationError, table: OptionTable, places: Mapping[str
     first = error.errors()[0]
     option = table.find(str(first["loc"][0])) if first["loc"] else None
     if option is None:
-        problem = first["msg"].lower().removeprefix("value error, ")
-        return UsageError(problem, hint="`harness run --help` lists every option")
+        return UsageError(describe_mistake(first), hint="`harness run --help` lists every option")
     return _describe_wrong(option, first, first["loc"][1:], places)
 
 
@@ -350,7 +349,7 @@ def _describe_wrong(
     option: DeclaredOption, error: ErrorDetails, below: Sequence[int | str], places: Mapping[str, str]
 ) -> UsageError:
     """Describe a value that does not fit an option; `below` is where it is in a dict."""
-    problem, wrong = error["msg"].lower().removeprefix("value error, "), error["input"]
+    problem, wrong = describe_mistake(error), error["input"]
     given = f" {wrong:g}" if isinstance(wrong, float) else f" {wrong}" if isinstance(wrong, str | int) else ""
     if get_origin(option.bare_type) is dict and below:
         given = f" `{below[0]}`{given}"

@@ -16,6 +16,7 @@ from harness.core.scalars import suggest_share
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
 
 
 LARGEST_CPU: Final = 4095
@@ -295,8 +296,31 @@ def parse_cpus(value: object) -> object:
     return tuple(dict.fromkeys(numbers))
 
 
+_EXPECTED: Final = {
+    **dict.fromkeys(("float_parsing", "float_type"), "input should be a valid number"),
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "input should be a valid integer"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "input should be true or false"),
+    **dict.fromkeys(("tuple_type", "list_type"), "input should be a list"),
+    "dict_type": "input should be a table of names and values",
+    "path_type": "input should be a path",
+    "string_type": "input should be a text",
+}
+"""What is wrong with values of the wrong type, by pydantic's names of the mistakes."""
+_PYTHON_TYPES: Final = {"int": "a whole number", "float": "a number", "bool": "true or false", "Path": "a path"}
+
+
+def describe_mistake(error: ErrorDetails) -> str:
+    """Return what is wrong with a value, without the words of Python."""
+    return _EXPECTED.get(error["type"]) or error["msg"].lower().removeprefix("value error, ")
+
+
+def describe_mistyped(message: str) -> str:
+    """Return a message of the command line's parser with types in words: `unable to convert "x" into a number`."""
+    return re.sub(r"(?<= into )\w+(?=\.)", lambda name: _PYTHON_TYPES.get(name[0], name[0]), message)
+
+
 def describe_first_mistake(error: ValidationError) -> str:
     """Return what is wrong with the first value that does not fit, and its place."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
-    return f"{place}: {first['msg'].lower()}" if place else first["msg"].lower()
+    return f"{place}: {describe_mistake(first)}" if place else describe_mistake(first)

@@ -56,6 +56,25 @@ def test_a_missing_model_file_is_reported(project: Project) -> None:
         assert f"there is no file {path}" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "message", "command"),
+    [
+        (("export",), "requires an argument", "harness export"),
+        (("run", "mv2", "--timeout", "x"), 'unable to convert "x" into a number.', "harness run"),
+        (("list", "models2"), 'Invalid value "models2"', "harness list"),
+    ],
+)
+def test_a_line_that_cannot_be_parsed_names_the_help(
+    words: tuple[str, ...], message: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert end.value.code == 2
+    shown = capsys.readouterr().err
+    assert message in shown
+    assert shown.endswith(f"\n  hint: `{command} --help` says what it takes\n")
+
+
 def test_the_files_to_validate_are_described(project: Project) -> None:
     assert "Specifications, or lists of them" in project.harness("validate", "--help").stdout
 

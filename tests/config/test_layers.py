@@ -68,6 +68,23 @@ def test_a_number_that_cannot_be_meant_is_an_error_that_names_the_flag(name: str
             resolved(**found)
 
 
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"timeout": "x"}, "--timeout x: input should be a valid number"),
+        ({"local_reporter": 5}, "--local-reporter 5: input should be a path"),
+        ({"screen_reporter": "perhaps"}, "--screen-reporter perhaps: input should be true or false"),
+        ({"only": 5}, "--only 5: input should be a list"),
+    ],
+)
+def test_values_of_the_wrong_type_are_described_without_words_of_python(
+    config: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        resolved(config=config)
+    assert caught.value.message == message
+
+
 def test_pauses_may_be_nothing() -> None:
     found = resolved({"cooldown": 0.0, "lock_timeout": 0.0, "timeout": 0.001})
     assert (found.cooldown, found.lock_timeout, found.timeout) == (0, 0, 0.001)
