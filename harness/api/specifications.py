@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -25,6 +25,11 @@ def split(spec: Specifications) -> tuple[tuple[str | Path, ...], tuple[Specifica
     Raises:
         UsageError: There is none, or one cannot be a specification.
     """
+    if not isinstance(spec, Iterable | PathLike):
+        raise UsageError(
+            f"{spec!r} is no specification",
+            hint="give a path, the name of a built-in one, a dictionary or a list of them",
+        )
     items = [spec] if isinstance(spec, str | PathLike | Mapping) else list(spec)
     if not items:
         raise UsageError("no specification", hint="give a path or a dictionary")

@@ -27,6 +27,14 @@ def write(place: Path, content: dict[str, Any]) -> Path:
     return path
 
 
+@pytest.mark.parametrize("spec", [3, None, [3]])
+def test_what_is_no_specification_is_refused_with_what_is_one(spec: Any) -> None:
+    with pytest.raises(harness.UsageError) as refused:
+        harness.run(spec)
+    assert "specification" in refused.value.message
+    assert refused.value.hint
+
+
 def test_a_run_returns_its_results_and_prints_nothing(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     results = harness.run(write(place, generic(one_test("a", GOOD))))
     assert capfd.readouterr() == ("", "")
