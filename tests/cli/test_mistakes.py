@@ -75,6 +75,13 @@ def test_a_line_that_cannot_be_parsed_names_the_help(
     assert shown.endswith(f"\n  hint: `{command} --help` says what it takes\n")
 
 
+def test_the_hint_of_a_comparison_without_sides_names_the_flags_of_the_readme(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", GOOD)))
+    done = project.harness("compare", spec)
+    assert done.code == 2
+    assert "--repo-dir FOLDER --control A --treatment B" in done.stderr
+
+
 def test_the_files_to_validate_are_described(project: Project) -> None:
     assert "Specifications, or lists of them" in project.harness("validate", "--help").stdout
 

@@ -289,7 +289,7 @@ def _require_commits(request: CompareRequest) -> tuple[str, str | None, str | No
         raise UsageError(
             "nothing to compare",
             hint="give --control-program A --treatment-program B, or --self-check, or --source releases:PACKAGE "
-            "--control 1.0 --treatment 1.1, or --repo-dir FOLDER --base-commit A --commit B",
+            "--control 1.0 --treatment 1.1, or --repo-dir FOLDER --control A --treatment B",
         )
     return request.source, request.control, request.treatment
 
