@@ -153,6 +153,7 @@ def _reject_unknown_word(word: str, commands: Collection[str]) -> None:
         return
     listing = "`harness --help` lists the commands, `harness list` the models"
     close = built_in.find_similar(word, [*commands, *known], _SIMILAR)
+    close = close or [name for name in commands if sorted(name) == sorted(word)]  # in a short word two letters are most
     hint = f"did you mean {' or '.join(close)}?" if close and word != "help" else listing
     raise UsageError(f"{shorten(word)} is neither a command nor a specification", hint=hint)
 

@@ -28,9 +28,9 @@ def write(place: Path, content: dict[str, Any]) -> Path:
 
 
 @pytest.mark.parametrize("spec", [3, None, [3]])
-def test_what_is_no_specification_is_refused_with_what_is_one(spec: Any) -> None:
+def test_what_is_no_specification_is_refused_with_what_is_one(spec: object) -> None:
     with pytest.raises(harness.UsageError) as refused:
-        harness.run(spec)
+        harness.run(spec)  # type: ignore[arg-type]
     assert "specification" in refused.value.message
     assert refused.value.hint
 

@@ -79,6 +79,7 @@ def test_a_command_line_may_begin_with_a_specification(empty_folder: Path) -> No
         ("comparee", "did you mean compare?"),
         ("mv3", "did you mean mv3_large or mv3_small or mv3_small_frameworks?"),
         ("help", "`harness --help` lists the commands, `harness list` the models"),
+        ("rnu", "did you mean run?"),
         ("mv22", "did you mean mv2?"),
         ("zzz", "`harness --help` lists the commands, `harness list` the models"),
     ],
