@@ -147,6 +147,8 @@ def find_programs(items: Sequence[str]) -> dict[str, Path]:
     for item in items:
         name, location = item.split("=", 1) if "=" in item else ("program", item)
         path = Path(location).expanduser()
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder, and no program", hint="name the executable file in it")
         if not path.is_file():
             raise UsageError(f"there is no program {path}", hint="name an executable file: PATH or NAME=PATH")
         if name in programs:

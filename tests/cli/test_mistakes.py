@@ -82,6 +82,14 @@ def test_the_hint_of_a_comparison_without_sides_names_the_flags_of_the_readme(pr
     assert "--repo-dir FOLDER --control A --treatment B" in done.stderr
 
 
+def test_a_folder_that_is_given_as_a_program_is_called_one(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", "{program}")))
+    (project.folder / "build").mkdir()
+    done = project.harness("run", spec, "--program", "build")
+    assert done.code == 2
+    assert "build is a folder, and no program" in done.stderr
+
+
 def test_the_files_to_validate_are_described(project: Project) -> None:
     assert "Specifications, or lists of them" in project.harness("validate", "--help").stdout
 
