@@ -7,6 +7,7 @@ on ENOEXEC). The shell then runs any text as a script, and finds syntax errors i
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,8 @@ from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 _HEADER_BYTES: Final = 64
 _MACHINE_END: Final = 20
 """Size of an ELF header, and the end of its field `e_machine` (elf(5))."""
+_LINE_BYTES: Final = 256
+"""What the kernel reads of a script (`BINPRM_BUF_SIZE`, linux/binfmts.h)."""
 _LITTLE_ENDIAN: Final = 1
 _EXECUTABLE_TYPES: Final = frozenset({2, 3})
 """`e_type` of executables and of position-independent ones."""
@@ -63,6 +66,8 @@ def check_program(path: Path, scratch: Path) -> None:
     """
     ours = _machine()
     head = _head(path)
+    if head is not None and head.startswith(b"#!") and ours is not None:
+        _check_interpreter(path)
     if ours is None or head is None or head.startswith(b"#!"):
         return
     elf = _elf(head)
@@ -78,6 +83,39 @@ def check_program(path: Path, scratch: Path) -> None:
         f"{path} is a program for {elf.machine_name}, and this machine is {ours.machine_name}",
         hint="build it for this machine, or name its platform (--platform)",
     )
+
+
+def _check_interpreter(script: Path) -> None:
+    """Check that the interpreter of a script exists: the kernel's error for one that does not is about the script.
+
+    Raises:
+        BenchmarkFailed: It does not.
+    """
+    with script.open("rb") as content:
+        line, end, _ = content.read(_LINE_BYTES).partition(b"\n")
+    words = line[2:].strip(b" \t").replace(b"\t", b" ").split(b" ")
+    interpreter = Path(os.fsdecode(words[0]))
+    if not end or not interpreter.is_absolute() or not _is_missing(interpreter):
+        return
+    if interpreter.name.endswith("\r"):
+        raise BenchmarkFailed(
+            f"{script} cannot start: its lines end with a carriage return, which belongs to its interpreter's name",
+            hint="write the script with line ends of Unix: `sed -i 's/\\r$//' FILE`",
+        )
+    raise BenchmarkFailed(
+        f"{script} cannot start: there is no {interpreter}, the interpreter in its first line",
+        hint="install it, or name another in the first line, as in #!/bin/sh",
+    )
+
+
+def _is_missing(file: Path) -> bool:
+    try:
+        file.stat()
+    except FileNotFoundError:
+        return True
+    except OSError:  # of a folder that others may read
+        return False
+    return False
 
 
 @cache

@@ -84,5 +84,20 @@ def test_an_interactive_program_is_checked_too(session: HostSession, tmp_path: P
         pass
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (b"#!/usr/bin/nope -x\n", r"runner cannot start: there is no /usr/bin/nope, the interpreter in its first line"),
+        (b"#! /bin/sh\r\n", "its lines end with a carriage return"),
+    ],
+)
+def test_a_script_whose_interpreter_is_missing_names_it(
+    session: HostSession, tmp_path: Path, line: bytes, words: str
+) -> None:
+    with pytest.raises(BenchmarkFailed, match=words) as refused:
+        session.run(Command((str(_program(tmp_path, line + b"echo x\n")),)))
+    assert refused.value.hint
+
+
 def test_scripts_with_an_interpreter_are_started(session: HostSession, tmp_path: Path) -> None:
     assert session.run(Command((str(_program(tmp_path, b"#!/bin/sh\necho here\n")),))).stdout == "here\n"
