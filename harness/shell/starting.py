@@ -114,6 +114,11 @@ def locate_program(command: Command) -> Path:
     is_path = any(separator in program for separator in ("/", os.sep))
     place = str((command.cwd or Path()) / program) if is_path else program
     file = shutil.which(place, path=command.env.get("PATH"))
+    if file is None and is_path and command.cwd is not None and not Path(program).is_absolute():
+        raise EnvironmentProblem(
+            f"cannot start {program}: no such program in the folder in which programs start, which is one of their own",
+            hint="write its whole path, or `{program}` and give it with --program, or name it in `files`",
+        )
     if file is None:
         raise _no_such_program(program)
     return Path(file)

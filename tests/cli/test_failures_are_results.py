@@ -38,6 +38,7 @@ def test_a_successful_run_exits_with_0_and_is_stored_at_once(project: Project) -
         ("silent", "true", "failed", "reported no number"),
         ("garbage", "echo PyTorchObserver {broken", "failed", "reported no number"),
         ("missing", "/nowhere/program", "failed", "no such program"),
+        ("relative", "./my_program", "failed", "no such program in the folder in which programs start"),
         ("nothing", "{program} --x", "failed", "{program}"),
     ],
 )

@@ -46,6 +46,13 @@ def test_a_program_that_cannot_be_started_is_an_environment_problem() -> None:
         shell.run(Command(("/nowhere/program",)))
 
 
+def test_a_relative_program_is_looked_up_where_it_would_start_and_the_hint_says_what_is_meant(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentProblem, match="no such program in the folder in which programs start") as missing:
+        shell.locate_program(Command(("./my_program",), cwd=tmp_path))
+    assert "`{program}`" in (missing.value.hint or "")
+    assert "`files`" in (missing.value.hint or "")
+
+
 def test_a_missing_working_folder_is_not_reported_as_a_missing_program(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem, match=f"no folder {tmp_path}/gone"):
         shell.run(Command(("true",), cwd=tmp_path / "gone"))
