@@ -34,7 +34,9 @@ class _Options(TypedDict, total=False):
     """Refuse files with other MD5s where the specification promises none, as in lines that reproduce a result."""
 
     build_digest: str | Sequence[str]
-    """Refuse to measure runners with other digests, as in lines that reproduce a result."""
+    """Refuse to measure runners with other digests, as in lines that reproduce a result; `CONTROL..TREATMENT` names
+    those of a comparison.
+    """
 
     framework: str
     """Framework, where the specification names none."""

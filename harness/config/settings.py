@@ -109,7 +109,8 @@ class Settings:
     build_digest: Annotated[
         tuple[str, ...],
         Option(
-            "Refuse to measure runners with other digests, as in lines that reproduce a result.",
+            "Refuse to measure runners with other digests, as in lines that reproduce a result; "
+            "`CONTROL..TREATMENT` names those of a comparison.",
             WHAT,
             parse=parsing.split_words,
             saved=False,

@@ -12,6 +12,9 @@ from harness.core.values import Value
 SHORT_DIGEST: Final = 16
 """Hexadecimal digits of a digest in a command: 64 bits."""
 
+SIDES: Final = ".."
+"""What stands between the digests of a comparison's control and of its treatment in a command."""
+
 _SEPARATORS: Final = re.compile(r"[,\s]|^\{")
 """Characters that `--devices` gives a meaning."""
 
@@ -54,12 +57,17 @@ def _format_line(cells: Sequence[Reproduction]) -> str:
     flags = {
         "--only": [glob.escape(cell.benchmark) for cell in cells],
         "--benchmark-digest": [cell.benchmark_digest[:SHORT_DIGEST] for cell in cells],
-        "--build-digest": [digest[:SHORT_DIGEST] for cell in cells for digest in cell.build_digests],
+        "--build-digest": [_format_builds(cell.build_digests) for cell in cells if cell.build_digests],
         "--file-digest": [digest[:SHORT_DIGEST] for cell in cells for digest in cell.file_digests],
         "--devices": [_format_device(cell.device) for cell in cells if cell.device is not None],
     }
     words = [word for flag, values in flags.items() if values for word in (flag, *dict.fromkeys(values))]
     return shlex.join((*cells[0].command, *words))
+
+
+def _format_builds(digests: Sequence[str]) -> str:
+    """Return the word for the runners of a cell: one digest where both sides of a comparison are the same."""
+    return SIDES.join(dict.fromkeys(digest[:SHORT_DIGEST] for digest in digests))
 
 
 def _format_device(identity: str) -> str:

@@ -178,6 +178,21 @@ def test_a_line_refuses_a_runner_that_has_changed(bench: Project) -> None:
     assert "--build-digest" in str(again.hint)
 
 
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_a_line_of_a_comparison_holds_each_side_to_its_runner(bench: Project, exchanged: bool) -> None:
+    spec = bench.write("spec.json", generic(one_test("a", "{program}")))
+    control, treatment = script(bench, "old", text()), script(bench, "new", text(2000.0))
+    sides = ("--control-program", control, "--treatment-program", treatment)
+    (row,) = _measure(bench, "compare", "-b", spec, *sides, "--pairs", "2")
+    older, newer = control.read_text(), treatment.read_text()
+    treatment.write_text(older)
+    if exchanged:
+        control.write_text(newer)
+    (again,) = _measure(bench, *shlex.split(row.reproduce)[1:])
+    assert again.outcome is Outcome.FAILED
+    assert "the runner has changed" in str(again.reason)
+
+
 @pytest.mark.parametrize("compares", [False, True])
 def test_programs_of_an_info_json_are_measured_again_under_their_commits(bench: Project, compares: bool) -> None:
     spec = bench.write("spec.json", generic(one_test("a", "{program} {size}"), category="{kind}"))

@@ -17,6 +17,7 @@ from harness.core.commit import Commit, PackageSource, PublishedSource, Source, 
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, UsageError
 from harness.core.protocols import Framework, LayoutLinking, OptionReader, Progress, RunnerSources, app_suffix, is_local
+from harness.core.reproduction import SIDES
 from harness.core.result import Outcome
 from harness.core.submodules import SubmoduleSelection
 from harness.files.digests import sha256_of_file
@@ -266,14 +267,20 @@ def build_sides(
         control: Provides the control's runner.
         treatment: Provides the treatment's runner.
         progress: Told what happens.
-        digests: As for `build_side`.
+        digests: As for `build_side`; `CONTROL..TREATMENT` asks for one on each side.
     """
-    controls = build_side(plan, control, progress, digests=digests)
+    controls = build_side(plan, control, progress, digests=_digests_of_side(digests, 0))
     missing = {key: build for key, build in controls.items() if isinstance(build, Failure)}
     if missing:
         frameworks = ", ".join(sorted({framework for framework, _ in missing}))
         progress.say(f"{frameworks}: the treatment is not built, because there is no control to compare it with")
-    return controls, build_side(plan, treatment, progress, without=missing, digests=digests)
+    asked = _digests_of_side(digests, -1)
+    return controls, build_side(plan, treatment, progress, without=missing, digests=asked)
+
+
+def _digests_of_side(digests: Sequence[str], side: int) -> list[str]:
+    """Return the digests that are asked of one side: its part of those that name both, and those that stand alone."""
+    return [digest.split(SIDES)[side] for digest in digests]
 
 
 def build_side(

@@ -110,3 +110,11 @@ def test_results_of_one_command_share_a_line() -> None:
         "harness run -b '/a b.json' --only m/a m/b --benchmark-digest dddddddddddddddd eeeeeeeeeeeeeeee --devices one",
         "harness run -b /c.json --only m/a --benchmark-digest dddddddddddddddd",
     )
+
+
+def test_runners_of_a_comparison_are_named_in_one_word() -> None:
+    changed, same = (_reproduction("m/a", build_digests=digests) for digests in (("c" * 64, "e" * 64), ("f" * 64,) * 2))
+    assert changed.line.endswith("--build-digest cccccccccccccccc..eeeeeeeeeeeeeeee")
+    assert same.line.endswith("--build-digest ffffffffffffffff")
+    (line,) = format_lines([changed, same])
+    assert line.endswith("--build-digest cccccccccccccccc..eeeeeeeeeeeeeeee ffffffffffffffff")
