@@ -10,7 +10,7 @@ from pathlib import Path
 from frameworks.observations.converters import Parsed, parse_step
 from harness.core import DEFAULT_PLATFORM
 from harness.core.benchmark import Benchmark
-from harness.core.build import Build
+from harness.core.build import NO_PROGRAM, Build
 from harness.core.command import Completed
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported
@@ -55,7 +55,7 @@ class GivenPrograms:
         return parse_step(completed, benchmark)
 
 
-NO_BUILD = Build(source="none", commit="none")
+NO_BUILD = Build(source=NO_PROGRAM, commit=NO_PROGRAM)
 """Build of commands that use no program of the user's."""
 
 

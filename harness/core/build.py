@@ -15,7 +15,10 @@ CONTENT: Final = "programs_sha256"
 PREBUILT: Final = "prebuilt"
 """Source and recipe of programs given by path; their commit is what FAI-PEP's info names, else a digest of the file."""
 
-NO_COMMITS: Final = frozenset({"app", "none"})
+NO_PROGRAM: Final = "none"
+"""Source and commit of commands that start no program of the user's."""
+
+NO_COMMITS: Final = frozenset({"app", NO_PROGRAM})
 """Sources of builds that are no commits: apps that a device has, and no program at all."""
 
 RUNNER_KIND: Final = "runner"

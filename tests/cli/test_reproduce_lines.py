@@ -178,6 +178,28 @@ def test_a_line_refuses_a_runner_that_has_changed(bench: Project) -> None:
     assert "--build-digest" in str(again.hint)
 
 
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_program_that_a_benchmark_does_not_start_has_no_part_in_its_result(
+    bench: Project, is_named: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    spec = bench.write("spec.json", generic(one_test("bare", observe(*CALM)), one_test("started", "{program}")))
+    program = script(bench, "my_program", text())
+    treatment = {"commit": "abc", "programs": {"program": {"location": str(program)}}}
+    given = ("--info", json.dumps({"treatment": treatment})) if is_named else ("--program", program)
+    results = _measure(bench, "-b", spec, *given)
+    bare, started = sorted(results, key=lambda result: result.benchmark.identifier)
+    assert bare.build is not None
+    assert started.build is not None
+    assert (bare.build.source, bare.build.digest, started.build.source) == ("none", "", "prebuilt")
+    assert bare.build.commit == ("abc" if is_named else "none")
+    assert "my_program" not in bare.reproduce
+    assert "my_program" in started.reproduce
+    capfd.readouterr()
+    (again,) = _measure(bench, *shlex.split(bare.reproduce)[1:])
+    assert _cell(again) == _cell(bare)
+    assert "my_program" not in "".join(capfd.readouterr())
+
+
 @pytest.mark.parametrize("exchanged", [False, True])
 def test_a_line_of_a_comparison_holds_each_side_to_its_runner(bench: Project, exchanged: bool) -> None:
     spec = bench.write("spec.json", generic(one_test("a", "{program}")))

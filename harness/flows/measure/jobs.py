@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from harness.analysis.results import without_numbers
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
-from harness.core.build import Build
+from harness.core.build import NO_PROGRAM, PREBUILT, Build
 from harness.core.cached_files import CachedFile
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
@@ -21,6 +21,8 @@ from harness.core.measurement import Job
 from harness.core.protocols import Framework, Generating, RunnerSubstituting
 from harness.core.result import Outcome, Report, Result
 from harness.files.digests import md5_of_file
+from harness.files.programs import RUNNER
+from harness.flows.measure.given_programs import starts_any
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, PreparedReferences, file_key
 from harness.flows.measure.references import is_evaluated
 
@@ -147,10 +149,21 @@ def _make_prompt(
 def _find_build(assignment: Assignment, builds: Builds) -> Build | Failure:
     """Return the runner; an app that was not built is installed on the device already."""
     build = builds.get((assignment.benchmark.framework, assignment.device.identity))
+    if isinstance(build, Build):
+        return _leave_out_unused(build, assignment.benchmark)
     if build is not None:
         return build
     app = assignment.benchmark.app
     return Build(source="app", commit="installed" if app is None else app.package)
+
+
+def _leave_out_unused(build: Build, benchmark: Benchmark) -> Build:
+    """Return a build without the given programs where the benchmark starts none: they have no part in its numbers."""
+    if build.source != PREBUILT or starts_any(benchmark, build.programs):
+        return build
+    is_named = build.commit != build.flags.get(RUNNER, build.digest)[:12]
+    commit = build.commit if is_named else NO_PROGRAM
+    return Build(source=NO_PROGRAM, commit=commit, commit_time=build.commit_time, variables=build.variables)
 
 
 def report_meta(settings: Settings) -> dict[str, JsonValue]:

@@ -17,6 +17,7 @@ from harness import plugins
 from harness.config.options import DeclaredOption
 from harness.config.settings import FILES, REPORT, Settings
 from harness.core import DEFAULT_PLATFORM
+from harness.core.build import NO_PROGRAM
 from harness.core.protocols import Platform, device_options
 from harness.core.reproduction import Reproduction
 from harness.core.result import Result
@@ -59,6 +60,8 @@ def reproduce_run(
     """
     if result.benchmark.is_of_dictionary:
         return None
+    if result.build is not None and result.build.source == NO_PROGRAM:
+        settings = dataclasses.replace(settings, program={})
     if isinstance(side, CommitRunner):
         runner = ["--source", side.source.name, "--treatment", side.commit.id, *recipe_words(side.recipes)]
     elif side is installed_runner and settings.commit is None:
