@@ -50,13 +50,16 @@ def latest(settings: Settings, console: Console, selection: ResultFilter = EVERY
     stored = StoredResults(None, settings.local_reporter, selection)
     if selection == EVERYTHING:  # the index has all that the list shows
         entries = stored.list_newest(_LATEST)
-        count = len(stored.entries)
+        count = len(stored.entries) - len(stored.entries[-_LATEST:]) + len(entries)
     else:
         entries = [build_entry(each.result, _relative(each.place, settings)) for each in stored]
         count = len(entries)
     for problem in stored.unreadable:
         print_line(Line.of(Span(f"✗ {problem.message}", Tone.BAD)), widen(CleanConsole(stderr=True)))
     console = widen(console)
+    code = ExitCode.ENVIRONMENT if stored.unreadable else ExitCode.OK
+    if not entries and stored.unreadable:
+        return code
     if not entries:
         none = "no results" if selection == EVERYTHING else "no such results"
         message = f"{none} in {settings.local_reporter}"
@@ -76,7 +79,7 @@ def latest(settings: Settings, console: Console, selection: ResultFilter = EVERY
         print_line(Line.of(Span(f"a wider terminal also shows: {', '.join(hidden)}", Tone.MUTED)), console)
     places = f"in {settings.local_reporter}; `harness report FOLDER` shows one of them, or all below a folder, again"
     print_line(Line.of(Span(places, Tone.MUTED)), console)
-    return ExitCode.OK
+    return code
 
 
 def _name_benchmarks(entries: Sequence[IndexEntry]) -> str:
@@ -133,11 +136,11 @@ def show(path: Path | None, settings: Settings, console: Console, selection: Res
 
     Raises:
         UsageError: There is no such result.
-        EnvironmentProblem: The only file is not a result of this format.
+        EnvironmentProblem: The only file, or every one that may be selected, is not a result of this format.
     """
     stored = StoredResults(path, settings.local_reporter, selection)
     results = [without_samples(each.result) for each in stored]
-    _require(results, path)
+    _require(results, path, stored)
     again = shlex.join(["harness", "report", str(path) if path is not None else "LAST"])
     is_search = selection.last_run and _are_of_search(results)
     if is_search:
@@ -184,12 +187,12 @@ def render(path: Path | None, settings: Settings, selection: ResultFilter, progr
 
     Raises:
         UsageError: There is no such result, no such reporter, or one that keeps results.
-        EnvironmentProblem: Reports cannot be written.
+        EnvironmentProblem: Reports cannot be written, or every result that may be selected is damaged.
     """
     reporters = open_named_reporters(settings)
     stored = StoredResults(path, settings.local_reporter, selection)
     given = give_reports((Report(result=each.result, place=str(each.place)) for each in stored), reporters)
-    _require(range(given.count), path)
+    _require(range(given.count), path, stored)
     for problem in stored.unreadable:
         progress.warn(f"✗ {problem.message}")
     for line in given.lines:
@@ -209,12 +212,15 @@ def _show_commands(results: Sequence[Result], console: Console) -> None:
         print_output(Text(make_printable(command), no_wrap=True), console)  # for copying
 
 
-def _require(results: Sequence[object], path: Path | None) -> None:
+def _require(results: Sequence[object], path: Path | None, stored: StoredResults) -> None:
     """Reject a selection without results.
 
     Raises:
         UsageError: It has none.
+        EnvironmentProblem: It has none that can be read.
     """
+    if not results and stored.unreadable:
+        raise stored.unreadable[0]
     if not results:
         where = "" if path is None else f" in {path}"
         raise UsageError(f"no such result{where}", hint="`harness report` lists the latest results and their folders")

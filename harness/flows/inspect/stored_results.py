@@ -111,16 +111,17 @@ class StoredResults:
         return [entry for entry, _ in self._entries]
 
     def list_newest(self, count: int) -> list[IndexEntry]:
-        """Return the newest of the entries, marked where their devices are in doubt."""
-        return [self._mark(entry, file) for entry, file in self._entries[-count:]]
+        """Return the newest of the entries, marked where their devices are in doubt; damaged ones are left out."""
+        marked = (self._mark(entry, file) for entry, file in self._entries[-count:])
+        return [entry for entry in marked if entry is not None]
 
-    def _mark(self, entry: IndexEntry, file: Path) -> IndexEntry:
-        if not entry.trusted or not any(entry.device in doubt.identities for doubt in self._doubts):
-            return entry
+    def _mark(self, entry: IndexEntry, file: Path) -> IndexEntry | None:
         try:
-            return entry.model_copy(update={"trusted": mark_doubts(load_result(file), self._doubts).trusted})
-        except EnvironmentProblem:
-            return entry
+            result = load_result(file)
+        except EnvironmentProblem as problem:
+            self.unreadable.append(problem)
+            return None
+        return entry.model_copy(update={"trusted": entry.trusted and mark_doubts(result, self._doubts).trusted})
 
     def _read_doubts(self, *folders: Path) -> tuple[DeviceDoubt, ...]:
         """Return the doubts of the tree, and of a folder that is shown by itself, such as a copy of a tree."""

@@ -31,10 +31,10 @@ def _keep(folder: Path) -> list[Path]:
     return [Path(LocalReporter(folder).report(report_of(result))) for result in results]
 
 
-def _latest(folder: Path, width: int | None = None) -> str:
+def _latest(folder: Path, width: int | None = None, code: ExitCode = ExitCode.OK) -> str:
     stream = io.StringIO()
     console = Console(file=stream, width=width, force_terminal=width is not None, color_system=None)
-    assert reports.latest(Settings(local_reporter=folder), console) is ExitCode.OK
+    assert reports.latest(Settings(local_reporter=folder), console) is code
     return stream.getvalue()
 
 
@@ -145,8 +145,34 @@ def test_a_damaged_result_is_named_when_the_index_is_rebuilt(
     damaged = _keep(tmp_path)[0] / "result.json"
     damaged.write_text("{")
     (tmp_path / "index.jsonl").unlink()
-    assert "mv2/q8[int8]" in _latest(tmp_path)
+    assert "mv2/q8[int8]" in _latest(tmp_path, code=ExitCode.ENVIRONMENT)
     assert f"{damaged} is damaged" in capsys.readouterr().err.replace("\n", "")
+
+
+def test_a_damaged_result_is_named_instead_of_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    damaged = _keep(tmp_path)[0] / "result.json"
+    damaged.write_text("{")
+    text = _latest(tmp_path, code=ExitCode.ENVIRONMENT)
+    assert "mv2/q8[int8]" in text
+    assert "mv2/fp32" not in text
+    assert "shown;" not in text
+    assert f"✗ {damaged} is not a result" in capsys.readouterr().err.replace("\n", " ")
+
+
+@pytest.mark.parametrize("selection", [EVERYTHING, ResultFilter(only=("mv2/fp32",))])
+def test_a_tree_of_damaged_results_is_not_an_empty_one(tmp_path: Path, selection: ResultFilter) -> None:
+    damaged = Path(LocalReporter(tmp_path).report(report_of(ok_result(identifier="fp32")))) / "result.json"
+    damaged.write_text("{")
+    settings = Settings(local_reporter=tmp_path)
+    assert reports.latest(settings, Console(file=io.StringIO()), selection) is ExitCode.ENVIRONMENT
+
+
+def test_the_last_run_names_its_damaged_results(tmp_path: Path) -> None:
+    place = Path(LocalReporter(tmp_path).report(report_of(ok_result(identifier="fp32"))))
+    (place / "result.json").write_text("{")
+    settings = Settings(local_reporter=tmp_path)
+    with pytest.raises(EnvironmentProblem, match=f"{place}/result.json is not a result"):
+        reports.show(None, settings, Console(file=io.StringIO()), ResultFilter(last_run=True))
 
 
 def test_a_path_without_a_result_is_a_usage_error(tmp_path: Path) -> None:
