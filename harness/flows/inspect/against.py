@@ -38,7 +38,8 @@ def show_differences(
     """Show the medians of stored results beside those of earlier ones, their ranges over launches and the difference.
 
     Args:
-        path: The present results, as for `show`; None for those of the last run.
+        path: The present results, as for `show`; None for those of the last run, and where benchmarks, devices or a
+            commit are selected, of the last run with such results.
         against: `LAST` for the newest earlier result of each benchmark on its device, of another run; or a folder or
             file of the results to put beside them.
         settings: The folder of the tree.
@@ -48,11 +49,16 @@ def show_differences(
 
     Raises:
         UsageError: There are no such results, or nothing to put beside any of them.
+        EnvironmentProblem: Every result that may be selected is damaged.
     """
-    chosen = replace(selection, last_run=True) if path is None and selection.since is None else selection
-    now = _keep_newest(stored.result for stored in StoredResults(path, settings.local_reporter, chosen))
+    of_last_run = path is None and selection.since is None
+    chosen = replace(selection, last_run=True) if of_last_run and not selection.selects_names else selection
+    stored = StoredResults(path, settings.local_reporter, chosen)
+    now = _keep_newest(each.result for each in stored)
     if not now:
-        raise UsageError("no such result", hint="`harness report` lists the latest results and their folders")
+        raise stored.explain_none()
+    if of_last_run:
+        now = [result for result in now if result.run == now[-1].run]
     find = _Earlier(None if against.upper() == LAST else Path(against), settings)
     differences = tuple(describe_difference(find.earlier_than(result), result) for result in now)
     if not any(difference.earlier for difference in differences) and not find.has_any:

@@ -37,9 +37,6 @@ from harness.store.search_answers import read_answer
 _LATEST = 25
 """Number of results in the list of everything: a screenful."""
 
-_NAMED = 8
-"""Benchmarks that are named where none was selected."""
-
 
 def latest(settings: Settings, console: Console, selection: ResultFilter = EVERYTHING) -> ExitCode:
     """List the selected results of the local tree, oldest first; without a selection the newest ones.
@@ -63,12 +60,12 @@ def latest(settings: Settings, console: Console, selection: ResultFilter = EVERY
     if not entries:
         none = "no results" if selection == EVERYTHING else "no such results"
         message = f"{none} in {settings.local_reporter}"
-        known = _name_benchmarks(stored.entries)
+        hint = stored.hint_at_others()
         if selection != EVERYTHING and selection.since is None:
-            raise UsageError(message, hint=f"benchmarks there: {known}" if known else None)
+            raise UsageError(message, hint=hint)
         print_line(Line.of(message), console)
-        if selection.only and known:
-            print_line(Line.of(Span(f"  hint: benchmarks there: {known}", Tone.MUTED)), console)
+        if selection.selects_names and hint:
+            print_line(Line.of(Span(f"  hint: {hint}", Tone.MUTED)), console)
         return ExitCode.OK
     listing = _listing(entries)
     console.print(fit_table(listing, console))
@@ -80,13 +77,6 @@ def latest(settings: Settings, console: Console, selection: ResultFilter = EVERY
     places = f"in {settings.local_reporter}; `harness report FOLDER` shows one of them, or all below a folder, again"
     print_line(Line.of(Span(places, Tone.MUTED)), console)
     return code
-
-
-def _name_benchmarks(entries: Sequence[IndexEntry]) -> str:
-    """Name the latest benchmarks of entries, for somebody who asked for others."""
-    titles = list(dict.fromkeys(f"{entry.model}/{entry.identifier}" for entry in reversed(entries)))
-    more = f", and {len(titles) - _NAMED} more" if len(titles) > _NAMED else ""
-    return ", ".join(titles[:_NAMED]) + more
 
 
 def describe(path: Path | None, settings: Settings, selection: ResultFilter, console: Console) -> ExitCode:
@@ -219,11 +209,8 @@ def _require(results: Sequence[object], path: Path | None, stored: StoredResults
         UsageError: It has none.
         EnvironmentProblem: It has none that can be read.
     """
-    if not results and stored.unreadable:
-        raise stored.unreadable[0]
     if not results:
-        where = "" if path is None else f" in {path}"
-        raise UsageError(f"no such result{where}", hint="`harness report` lists the latest results and their folders")
+        raise stored.explain_none("" if path is None else f" in {path}")
 
 
 def flush(settings: Settings, progress: Progress) -> ExitCode:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
+from harness.core.commit import short_id
 from harness.core.device_doubt import DeviceDoubt, mark_doubts
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.patterns import matches_pattern
@@ -22,6 +24,9 @@ from harness.store.tree import find_results
 
 LAST: Final = "LAST"
 """Names the last run, or the run before."""
+
+_NAMED: Final = 8
+"""Benchmarks, devices or commits that are named where none was selected."""
 
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d|w)")
 _TIME: Final = re.compile(r"\d\d:\d\d(:\d\d)?")
@@ -49,6 +54,18 @@ class ResultFilter(Struct, frozen=True):
         tagged = [pattern for pattern in self.only if pattern.startswith("tag:")]
         if tagged:
             raise UsageError(f"--only {tagged[0]}: results have no tags", hint="name benchmarks, models or axes")
+
+    @property
+    def selects_names(self) -> bool:
+        """Return whether benchmarks, devices or a commit are named."""
+        return bool(self.only or self.devices or self.commit is not None)
+
+    def __str__(self) -> str:
+        """The conditions as flags."""
+        commit = () if self.commit is None else (self.commit,)
+        named = {"--only": self.only, "--device": self.devices, "--commit": commit}
+        flags = ", ".join(shlex.join((flag, *names)) for flag, names in named.items() if names)
+        return " ".join(filter(None, (flags, "in the last run" if self.last_run else "")))
 
     def accepts(self, result: Result) -> bool:
         """Return whether a result is selected, as far as it decides alone: `last_run` is about all."""
@@ -109,6 +126,35 @@ class StoredResults:
     def entries(self) -> list[IndexEntry]:
         """What the index has about them, oldest first; not yet selected but by time and run."""
         return [entry for entry, _ in self._entries]
+
+    def explain_none(self, where: str = "") -> EnvironmentProblem | UsageError:
+        """Return the error of a command that needs a result and got none: damage, or that nothing was selected.
+
+        Args:
+            where: Words that follow "no such result".
+        """
+        if self.unreadable:
+            return self.unreadable[0]
+        conditions = str(self._selection) if self._selection.selects_names else ""
+        listed = "`harness report` lists the latest results and their folders"
+        return UsageError(
+            f"no such result{where}{': ' if conditions else ''}{conditions}",
+            hint=(self.hint_at_others() if conditions else None) or listed,
+        )
+
+    def hint_at_others(self) -> str | None:
+        """Name what is there instead of the devices, the commit or else the benchmarks that were asked for."""
+        entries, selection = self.entries[::-1], self._selection
+        hints = []
+        devices = {name for entry in entries for name in (entry.device, entry.device_name)}
+        if selection.devices and devices.isdisjoint(selection.devices):
+            hints.append(_name("devices", (entry.device_name or entry.device or "" for entry in entries)))
+        commits = [entry.commit or "" for entry in entries]
+        if selection.commit is not None and not any(commit.startswith(selection.commit) for commit in commits):
+            hints.append(_name("commits", map(short_id, commits)))
+        if not hints:
+            hints.append(_name("benchmarks", (f"{entry.model}/{entry.identifier}" for entry in entries)))
+        return "; ".join(filter(None, hints)) or None
 
     def list_newest(self, count: int) -> list[IndexEntry]:
         """Return the newest of the entries, marked where their devices are in doubt; damaged ones are left out."""
@@ -182,6 +228,13 @@ class StoredResults:
             raise problems[0]
         self.unreadable += problems
         return sorted(entries, key=lambda listed: listed[0].time)
+
+
+def _name(kind: str, names: Iterable[str]) -> str:
+    """Name the first of what is there, for somebody who asked for others; empty where there is nothing."""
+    known = list(dict.fromkeys(filter(None, names)))
+    more = f", and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+    return f"{kind} there: {', '.join(known[:_NAMED])}{more}" if known else ""
 
 
 def _describe_unreadable(error: OSError, path: Path) -> EnvironmentProblem:

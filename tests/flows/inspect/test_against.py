@@ -15,7 +15,7 @@ from harness.core.errors import ExitCode, UsageError
 from harness.core.reproduction import Reproduction
 from harness.core.result import Result
 from harness.flows.inspect.against import show_differences
-from harness.flows.inspect.stored_results import EVERYTHING
+from harness.flows.inspect.stored_results import EVERYTHING, ResultFilter
 from harness.presentation.differences import WHAT_IS_UNKNOWN, describe_difference
 from harness.testing.results import BUILD, DEVICE, STARTED, failed_result, noisy_result, ok_result, report_of
 from reporters.local import LocalReporter
@@ -84,6 +84,24 @@ def test_a_folder_may_hold_the_present_results(tmp_path: Path) -> None:
     _keep(tmp_path / "there", _result("a", FAST))
     _keep(tmp_path / "here", _result("b", SLOW))
     assert "+10.0 %" in _show(tmp_path / "tree", str(tmp_path / "there"), tmp_path / "here")
+
+
+def test_a_selection_is_looked_for_in_earlier_runs(tmp_path: Path) -> None:
+    _keep(
+        tmp_path,
+        _result("before", FAST),
+        _result("before", FAST, identifier="b"),
+        _result("now", SLOW, day=1),
+        _result("later", SLOW, day=2, identifier="other"),
+    )
+    settings, stream = Settings(local_reporter=tmp_path), io.StringIO()
+    console = Console(file=stream, width=200)
+    assert show_differences(None, "LAST", settings, ResultFilter(only=("mv2/[ab]",)), console) is ExitCode.OK
+    assert "+10.0 %" in _row(stream.getvalue(), "mv2/a")
+    assert "mv2/b" not in stream.getvalue()
+    with pytest.raises(UsageError, match="no such result: --only mv2/a in the last run") as caught:
+        show_differences(None, "LAST", settings, ResultFilter(only=("mv2/a",), last_run=True), console)
+    assert caught.value.hint == "benchmarks there: mv2/other"
 
 
 def test_a_missing_folder_is_a_mistake(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from harness.config.settings import Settings
@@ -19,7 +20,7 @@ from harness.flows.inspect.stored_results import EVERYTHING, ResultFilter
 from harness.presentation.documents import ReportDocument
 from harness.store.search_answers import save_answer
 from harness.testing.progress import RecordedProgress
-from harness.testing.results import failed_result, noisy_result, ok_result, report_of
+from harness.testing.results import BUILD, DEVICE, failed_result, noisy_result, ok_result, report_of
 from reporters.local import LocalReporter
 from reporters.simple_local import SimpleLocalReporter
 from tests.files.forbidden import forbid
@@ -173,6 +174,32 @@ def test_the_last_run_names_its_damaged_results(tmp_path: Path) -> None:
     settings = Settings(local_reporter=tmp_path)
     with pytest.raises(EnvironmentProblem, match=f"{place}/result.json is not a result"):
         reports.show(None, settings, Console(file=io.StringIO()), ResultFilter(last_run=True))
+
+
+@pytest.mark.parametrize(
+    ("selection", "asked", "hint"),
+    [
+        (ResultFilter(devices=("phone",)), "--device phone", f"devices there: {DEVICE.name}"),
+        (ResultFilter(commit="zzz"), "--commit zzz", f"commits there: {BUILD.commit}"),
+        (
+            ResultFilter(only=("x y",), devices=(DEVICE.identity,)),
+            "--only 'x y', --device ",
+            "benchmarks there: mv2/fp32",
+        ),
+        (ResultFilter(commit="z", devices=("p",)), "", f"devices there: {DEVICE.name}; commits there: {BUILD.commit}"),
+    ],
+)
+def test_who_asks_for_what_is_not_there_is_told_what_is(
+    tmp_path: Path, selection: ResultFilter, asked: str, hint: str
+) -> None:
+    LocalReporter(tmp_path).report(report_of(ok_result(identifier="fp32")))
+    settings, console = Settings(local_reporter=tmp_path), Console(file=io.StringIO())
+    with pytest.raises(UsageError) as listed:
+        reports.latest(settings, console, selection)
+    assert listed.value.hint == hint
+    with pytest.raises(UsageError, match=f"no such result: {asked}.* in the last run") as shown:
+        reports.show(None, settings, console, replace(selection, last_run=True))
+    assert shown.value.hint == hint
 
 
 def test_a_path_without_a_result_is_a_usage_error(tmp_path: Path) -> None:
