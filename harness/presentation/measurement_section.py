@@ -13,7 +13,7 @@ from harness.presentation.generations import build_definitions, build_generation
 from harness.presentation.measurement_table import build_further_metrics, build_overview, format_title
 from harness.presentation.operators import build_profile_table, describe_coverage
 from harness.presentation.phases import build_phases
-from harness.presentation.ranks import describe_ranks
+from harness.presentation.ranks import describe_ranks, order_by_rank
 from harness.presentation.remarks import list_remarks
 from harness.presentation.scenarios import build_paced, build_scenarios
 from harness.presentation.speeds import describe_fastest
@@ -63,9 +63,10 @@ def describe_measurements(results: Sequence[Result], *, operators_at_most: int |
     """Describe measurements without a control.
 
     Args:
-        results: In the order of measurement.
+        results: In the order of measurement; those of a ranking are shown by rank.
         operators_at_most: Operators to list for each result; None lists all.
     """
+    results = order_by_rank(results)
     return MeasurementSection(
         results=results,
         title=format_title(results),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from harness.core.ranking import Rank
@@ -34,6 +35,27 @@ def format_ratio_interval(result: Result) -> str:
         return ""
     low, high = ("?" if end is None else _format_end(end) for end in (rank.low, rank.high))
     return f"{low} - {high}"
+
+
+def order_by_rank(results: Sequence[Result]) -> list[Result]:
+    """Return results with those of each ranking together, by rank and then those that have none; others stay in place.
+
+    Args:
+        results: In the order of measurement, which within a ranking is that of the specification.
+    """
+    rankings: dict[tuple[str, ...], list[Result]] = {}
+    for result in results:
+        device = result.device.identity if result.device is not None else ""
+        key = (result.uid,) if result.rank is None else (result.run, device, result.rank.ranking)
+        rankings.setdefault(key, []).append(result)
+    return [result for members in rankings.values() for result in sorted(members, key=_place)]
+
+
+def _place(result: Result) -> tuple[float, ...]:
+    rank = result.rank
+    if rank is None or rank.best is None or rank.worst is None:
+        return (math.inf,)
+    return rank.best, rank.worst, rank.ratio or 1.0
 
 
 def describe_ranks(results: Sequence[Result]) -> Iterator[Line]:

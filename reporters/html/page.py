@@ -165,6 +165,7 @@ def _describe_comparisons(results: Sequence[Result], run: ReportedRun) -> _Compa
 
 def _describe_measurements(results: Sequence[Result], run: ReportedRun, first: int) -> _Measurements:
     section = describe_measurements(results)
+    results = section.results
     overview = build_table(
         "measurements",
         section.overview,

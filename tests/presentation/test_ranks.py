@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
+from rich.console import Console
 
 from harness.core.ranking import Rank, RankingParameters
 from harness.core.result import Result
+from harness.display.tables import find_hidden, fit_table
+from harness.presentation.measurement_section import describe_measurements
 from harness.presentation.measurement_table import build_overview
-from harness.presentation.ranks import describe_ranks, format_ratio_interval
+from harness.presentation.ranks import describe_ranks, format_ratio_interval, order_by_rank
 from harness.testing.results import ok_result
 
 PARAMETERS = RankingParameters(seed=7)
@@ -70,3 +75,26 @@ def test_results_that_were_not_ranked_have_no_such_columns() -> None:
     informative = [column.name for column in build_overview([ok_result()]) if column.is_informative]
 
     assert not {"rank", "to the fastest", "95 % interval"} & set(informative)
+
+
+def test_results_of_a_ranking_are_ordered_by_rank_and_others_stay() -> None:
+    first, last = ok_result(uid="first"), ok_result(uid="last")
+    a, b, c, d = RESULTS
+    assert order_by_rank([first, d, c, b, a, last]) == [first, a, b, c, d, last]
+    section = describe_measurements([d, c, b, a])
+    assert section.results == [a, b, c, d]
+    assert next(column for column in section.overview if column.name == "rank").cells[0].text == "1"
+
+
+@pytest.mark.parametrize(("width", "absent"), [(60, ["95 % interval"]), (46, ["95 % interval", "to the fastest"])])
+def test_columns_of_a_ranking_make_room_for_the_names(width: int, absent: list[str]) -> None:
+    names = ("mlp-xnnpack_fp32", "mlp-portable")
+    results = [
+        ranked(name, best=place, worst=place, ratio=place, low=1.1, high=1.3, fastest=names[0])
+        for place, name in enumerate(names, 1)
+    ]
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    columns = build_overview(results)
+    assert set(absent) <= set(find_hidden(columns, console))
+    console.print(fit_table(columns, console))
+    assert all(name in console.file.getvalue() for name in names)  # type: ignore[attr-defined]
