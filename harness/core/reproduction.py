@@ -1,5 +1,7 @@
 """Reproduction: the command that measures one result once more."""
 
+from __future__ import annotations
+
 import glob
 import json
 import re
@@ -29,6 +31,7 @@ class Reproduction(Value):
         build_digests: Digests of the runners, of the control first; those that are not known are left out.
         file_digests: MD5s of the files that took part and were not exported.
         device: Identity of the device; null where there was none.
+        beside: Others that have to be measured with it, such as the other programs of a ranking.
     """
 
     command: tuple[str, ...]
@@ -37,6 +40,7 @@ class Reproduction(Value):
     build_digests: tuple[str, ...] = ()
     device: str | None = None
     file_digests: tuple[str, ...] = ()
+    beside: tuple[Reproduction, ...] = ()
 
     @property
     def line(self) -> str:
@@ -53,7 +57,8 @@ def format_lines(reproductions: Iterable[Reproduction]) -> tuple[str, ...]:
 
 
 def _format_line(cells: Sequence[Reproduction]) -> str:
-    """Return the line for cells of one command."""
+    """Return the line for cells of one command, and what has to be measured with them."""
+    cells = [each for cell in cells for each in (cell, *cell.beside)]
     flags = {
         "--only": [glob.escape(cell.benchmark) for cell in cells],
         "--benchmark-digest": [cell.benchmark_digest[:SHORT_DIGEST] for cell in cells],

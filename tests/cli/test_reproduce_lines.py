@@ -200,6 +200,20 @@ def test_a_program_that_a_benchmark_does_not_start_has_no_part_in_its_result(
     assert "my_program" not in "".join(capfd.readouterr())
 
 
+def test_a_line_of_a_ranking_ranks_all_of_its_programs_again(bench: Project) -> None:
+    spec = bench.write("spec.json", generic(*(one_test(name, observe(*CALM)) for name in "abc")))
+    first = _measure(bench, "rank", "-b", spec, "--rounds", "7", "--margin", "0.2", "--seed", "3", "--only", "m/[ab]")
+    lines = {frozenset(shlex.split(result.reproduce)) for result in first}
+    assert len(lines) == 1
+    again = _measure(bench, *shlex.split(first[0].reproduce)[1:])
+    assert [_ranked(result) for result in again] == [_ranked(result) for result in first]
+
+
+def _ranked(result: Result) -> tuple[object, ...]:
+    assert result.rank is not None
+    return result.benchmark, result.rank.ranking, result.rank.parameters
+
+
 @pytest.mark.parametrize("exchanged", [False, True])
 def test_a_line_of_a_comparison_holds_each_side_to_its_runner(bench: Project, exchanged: bool) -> None:
     spec = bench.write("spec.json", generic(one_test("a", "{program}")))

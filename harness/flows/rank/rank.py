@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from harness.core.errors import EnvironmentProblem, ExitCode
 from harness.core.measurement import Job
 from harness.core.protocols import Display, ReferenceMaking
 from harness.core.ranking import Rank, RankingParameters
+from harness.core.reproduction import Reproduction
 from harness.core.result import Outcome, Report, Result
 from harness.core.same_work import SameWorkRequest, WorkVerdict
 from harness.files.drafts import open_scratch_folder
@@ -57,14 +58,19 @@ def rank(settings: Settings, parameters: RankingParameters, display: Display) ->
     groups = group_benchmarks(asked)
     plan = replace(workload, benchmarks=tuple(asked)).plan(display)
     collector = _Collector()
-    reproduce = partial(reproduce_run, settings=settings, side=installed_runner, platform=plan.platform)
-    reporting = Reporting(prepare_reporters(settings), display, [collector], reproduce)
+    command = ("harness", "rank", *_parameter_words(parameters))
+    reproducing = _Reproducing(
+        partial(reproduce_run, settings=settings, side=installed_runner, platform=plan.platform, command=command)
+    )
+    reporting = Reporting(prepare_reporters(settings), display, [collector], reproducing.reproduce)
     try:
         plan, builds, files = gather(plan, settings, display, installed_runner)
         jobs = _Jobs(plan, builds, files, settings, display)
         for device in plan.devices:
-            for report in _rank_device(device, groups, jobs, parameters):
-                reporting.report(report)
+            for reports in _rank_device(device, groups, jobs, parameters):
+                reproducing.ranked = [report.result for report in reports]
+                for report in reports:
+                    reporting.report(report)
     except KeyboardInterrupt as interruption:
         interruption.add_note(reporting.describe_kept())
         raise
@@ -74,6 +80,47 @@ def rank(settings: Settings, parameters: RankingParameters, display: Display) ->
     codes = (plan_exit_code(plan), builds_exit_code(builds), files_exit_code(files))
     undecided = [ExitCode.UNDECIDED] if any(map(_is_undecided, collector.results)) else []
     return reporting.exit_code(*codes, *undecided), tuple(collector.results)
+
+
+def _parameter_words(parameters: RankingParameters) -> Iterator[str]:
+    """Yield the flags of the seed, and of the parameters that are not at their defaults."""
+    values = {
+        "--margin": parameters.margin,
+        "--alpha": parameters.alpha,
+        "--tolerance": parameters.tolerance,
+        "--rounds": parameters.max_rounds,
+        "--seconds": parameters.max_seconds,
+    }
+    default = RankingParameters(seed=parameters.seed)
+    usual = (default.margin, default.alpha, default.tolerance, default.max_rounds, default.max_seconds)
+    for (flag, value), unchanged in zip(values.items(), usual, strict=True):
+        if value is not None and value != unchanged:
+            yield from (flag, str(value))
+    yield from ("--seed", str(parameters.seed))
+
+
+class _Reproducing:
+    """Commands that rank again: a program is not ranked without the others of its ranking.
+
+    Args:
+        reproduce: Returns the command that would rank one result, were it alone.
+
+    Attributes:
+        ranked: Results of the ranking that is reported.
+    """
+
+    def __init__(self, reproduce: Callable[[Result], Reproduction | None]) -> None:
+        self._reproduce = reproduce
+        self.ranked: Sequence[Result] = ()
+
+    def reproduce(self, result: Result) -> Reproduction | None:
+        """Return the command that repeats the ranking of a result; None where one of its programs has none."""
+        own = self._reproduce(result)
+        others = [self._reproduce(each) for each in self.ranked if each.uid != result.uid]
+        known = tuple(other for other in others if other is not None)
+        if own is None or len(known) < len(others):
+            return None
+        return own.model_copy(update={"beside": known})
 
 
 class _Collector:
@@ -139,13 +186,14 @@ def _weights(benchmark: Benchmark) -> Hashable:
 
 def _rank_device(
     device: Device, groups: Sequence[RankingGroup], jobs: _Jobs, parameters: RankingParameters
-) -> Iterator[Report]:
-    """Yield a report of every benchmark on a device: first those that could be launched."""
+) -> Iterator[Sequence[Report]]:
+    """Yield the reports of each ranking on a device: first those of benchmarks that could be launched."""
     plan, settings, display = jobs.plan, jobs.settings, jobs.display
     with contextlib.ExitStack() as stack:
         session = None
         for group in groups:
             made = dict(enumerate(jobs.make(group, device)))
+            reports: list[Report] = []
             possible = [job for _, job in made.values() if isinstance(job, Job)]
             lost: EnvironmentProblem | None = None
             if possible:
@@ -160,8 +208,7 @@ def _rank_device(
                         make_scratch=lambda: Path(stack.enter_context(open_scratch_folder())),
                         progress=display,
                     )
-                    for ranked in run.rank():
-                        yield _report(ranked, session.device, settings)
+                    reports += [_report(ranked, session.device, settings) for ranked in run.rank()]
                 except EnvironmentProblem as error:
                     display.warn(f"✗ {device.name}: {error.message}")
                     lost = error
@@ -170,7 +217,9 @@ def _rank_device(
                     failure = job if isinstance(job, Failure) else _as_failure(lost)
                     rank = Rank(ranking=group.title, reason=failure.reason, parameters=parameters)
                     report = report_failure(benchmark, device, failure, settings)
-                    yield report.model_copy(update={"result": report.result.model_copy(update={"rank": rank})})
+                    result = report.result.model_copy(update={"rank": rank})
+                    reports.append(report.model_copy(update={"result": result}))
+            yield reports
 
 
 def _as_failure(error: EnvironmentProblem | None) -> Failure:

@@ -118,3 +118,11 @@ def test_runners_of_a_comparison_are_named_in_one_word() -> None:
     assert same.line.endswith("--build-digest ffffffffffffffff")
     (line,) = format_lines([changed, same])
     assert line.endswith("--build-digest cccccccccccccccc..eeeeeeeeeeeeeeee ffffffffffffffff")
+
+
+def test_what_has_to_be_measured_together_shares_every_line() -> None:
+    a, b = (_reproduction(f"m/{name}", command=("harness", "rank"), benchmark_digest=name * 64) for name in "ab")
+    for own, other in ((a, b), (b, a)):
+        line = own.model_copy(update={"beside": (other,)}).line
+        assert set(line.split()[3:5]) == {"m/a", "m/b"}
+        assert set(line.split()[6:]) == {"a" * 16, "b" * 16}
