@@ -99,7 +99,8 @@ def _comparisons(section: ComparisonSection, run: ReportedRun) -> Iterator[Ranke
 def _details(details: ComparisonDetails, run: ReportedRun) -> str:
     """Render the grounds of a verdict, folded away."""
     row = details.row
-    name = f"{row.mark} {row.model}/{row.identifier}: {row.verdict}, {row.difference} ({row.interval})"
+    interval = f" ({row.interval})" if row.interval else ""
+    name = f"{row.mark} {row.model}/{row.identifier}: {row.verdict}, {row.difference}{interval}"
     parts = [
         f"<details><summary>{html.escape(make_printable(name))}</summary>",
         escape(details.reason),

@@ -140,3 +140,9 @@ def test_the_reporter_is_created_only_on_request(tmp_path: Path) -> None:
     assert reporter.name == "markdown"
     with pytest.raises(UsageError, match="names no file"):
         markdown.create(Settings(reporters={"markdown": ""}))
+
+
+def test_an_interval_that_is_not_known_has_no_brackets() -> None:
+    page = _page(compared("few", made_pairs(0.2, 4)))
+    assert "undecided, +2" in page
+    assert "()" not in page
