@@ -20,6 +20,9 @@ from reporters.remote.sender import Sender
 from reporters.remote.spool import OneByOne, SendStatus, Spool, Transmission
 
 _DOUBTS: Final = "/api/v1/doubts"
+_LATER: Final = "`harness report --flush`, with the same --remote-reporter, sends them later"
+"""What to do about results that wait."""
+
 _RUN_S: Final = 10.0
 """The longest that sending a batch may take during a run, and the longest that its end may take."""
 
@@ -134,4 +137,4 @@ class RemoteReporter:
 
     def _spooled(self, reason: str) -> ReporterFailed:
         waiting = len(self._spool.waiting())
-        return ReporterFailed(f"spooled, {waiting} waiting: {reason}", hint="`harness report --flush` sends them later")
+        return ReporterFailed(f"spooled, {waiting} waiting: {reason}", hint=_LATER)

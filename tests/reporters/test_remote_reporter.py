@@ -254,6 +254,7 @@ def test_temporary_rejections_keep_the_result(tmp_path: Path, server: Server, st
     failure = _fail(reporter, ok_result(uid="kept"))
     assert failure.message.startswith(f"spooled, 1 waiting: {server.place} answered {status}")
     assert "harness report --flush" in (failure.hint or "")
+    assert "--remote-reporter" in (failure.hint or "")
     assert (set(server.uids), _spooled(tmp_path), _dead(tmp_path)) == ({"kept"}, ["kept"], {})
     server.reply = answer(200)
     reporter.close()
