@@ -112,11 +112,14 @@ def explain_columns(checks: Sequence[BenchmarkCheck]) -> Iterator[str]:
     if not checks:
         return
     budget = checks[0].budget
-    yield (
-        f"told apart: of the recorded pairs, decided as comparisons of up to {budget} pairs, one after the other; "
-        "re-tossed: the same for random parts of the recording in which a coin decided again which launch is the "
+    told_apart = (
+        f"told apart: of the recorded pairs, decided as comparisons of up to {budget} pairs, one after the other"
+    )
+    re_tossed = (
+        "; re-tossed: the same for random parts of the recording in which a coin decided again which launch is the "
         "control's, with a 95 % interval"
     )
+    yield told_apart + (re_tossed if any(check.relabelled is not None for check in checks) else "")
     if any(check.detectable for check in checks):
         yield (
             f"smallest change: nine of ten comparisons of {budget} pairs call it a regression (in brackets what eight "

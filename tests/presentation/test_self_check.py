@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from harness.core.self_check import Disturbance, Rate
-from harness.presentation.self_check import build_columns, conclude, format_age, is_no_chance, list_remedies
+from harness.presentation.self_check import (
+    build_columns,
+    conclude,
+    explain_columns,
+    format_age,
+    is_no_chance,
+    list_remedies,
+)
 from tests.presentation.self_check_samples import CHECK, sensitivity_of
 
 
@@ -56,3 +63,8 @@ def test_remedies_come_in_order_with_failures_last() -> None:
 )
 def test_an_age_is_in_its_largest_unit(seconds: float, text: str) -> None:
     assert format_age(seconds) == text
+
+
+def test_only_columns_that_are_shown_are_explained() -> None:
+    assert "re-tossed" in "".join(explain_columns([CHECK]))
+    assert "re-tossed" not in "".join(explain_columns([CHECK.model_copy(update={"relabelled": None})]))
