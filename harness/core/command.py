@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,9 @@ if TYPE_CHECKING:  # command lines are parsed before pydantic is loaded (docs/de
 
 SIGKILL: Final = 9
 """Number of that signal, which Windows does not have; phones and programs do."""
+
+_OBSERVATION: Final = re.compile(r"(?:PyTorch|Caffe2)Observer\s*\{")
+"""Beginning of a line that reports what was measured, and no cause of a failure."""
 
 
 class Command(Struct, frozen=True):
@@ -97,7 +101,7 @@ class Completed(Struct, frozen=True):
         return self.exit_code == 0 and not self.timed_out
 
     def describe(self) -> str:
-        """Return in words why it is not ok, ending with the last line that it wrote."""
+        """Return in words why it is not ok, ending with the last line that it wrote, but for what it measured."""
         if self.timed_out:
             ending = f"did not end within {self.command.timeout_s:g} s and was killed"
         elif self.flooded:
@@ -109,7 +113,9 @@ class Completed(Struct, frozen=True):
         else:
             ending = f"ended with exit status {self.exit_code}"
         last_line = _last_line(self.stderr) or _last_line(self.stdout)
-        return ending + (f": {last_line}" if last_line else " without output")
+        if last_line:
+            return f"{ending}: {last_line}"
+        return f"{ending} without {'a message' if self.stdout or self.stderr else 'output'}"
 
 
 def _signal_name(number: int) -> str:
@@ -120,5 +126,5 @@ def _signal_name(number: int) -> str:
 
 
 def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not _OBSERVATION.search(line)]
     return lines[-1][:500] if lines else ""
