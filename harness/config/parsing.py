@@ -150,7 +150,7 @@ def find_programs(items: Sequence[str]) -> dict[str, Path]:
         if path.is_dir():
             raise UsageError(f"{path} is a folder, and no program", hint="name the executable file in it")
         if not path.is_file():
-            raise UsageError(f"there is no program {path}", hint="name an executable file: PATH or NAME=PATH")
+            raise UsageError(f"there is no program {location}", hint="name an executable file: PATH or NAME=PATH")
         if name in programs:
             raise UsageError(f"two programs are called `{name}`: {programs[name]} and {path}", hint="as in NAME=PATH")
         programs[name] = path.absolute()

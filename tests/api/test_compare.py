@@ -53,6 +53,7 @@ def test_a_comparison_returns_the_verdict_of_each_benchmark(
             "interleave: input should be 'auto', 'launch', 'process' or 'duet'",
         ),
         ({"control_program": "missing", "treatment_program": "missing"}, "there is no program missing"),
+        ({"control_program": "./missing", "treatment_program": "x"}, "there is no program ./missing"),
     ],
 )
 def test_wrong_keywords_are_refused(keywords: dict[str, Any], message: str) -> None:
