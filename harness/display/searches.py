@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from rich.console import Console
 
@@ -12,6 +13,11 @@ from harness.core.probability import format_probability
 from harness.core.result import Result
 from harness.display.tables import draw_rows, plain_text, print_output
 from harness.presentation.numbers import format_change, format_interval
+
+_LEGEND: Final = (
+    "changed by: the metric, where + is more of it · figure: statistic of a launch that shows the change best · "
+    "evidence: e-value of fresh pairs against no change, of which 100 refutes it at 1 % · open: an interval without a known end"
+)
 
 
 def show_answer(answer: SearchAnswer, console: Console) -> None:
@@ -25,6 +31,7 @@ def show_answer(answer: SearchAnswer, console: Console) -> None:
             for commit in map(commits.__getitem__, culprit.commits)
         )
         print_output(draw_rows(header, rows), console)
+        print_output(plain_text(_LEGEND), console)
     elif answer.result.ending is SearchEnding.UNDECIDED:
         suspects = (
             (commit.short, format_probability(suspect.probability or 0.0), commit.author, commit.subject)
