@@ -122,6 +122,7 @@ class SearchAnswer(Value):
         result: What was found.
         commits: The commits of its culprits.
         suspects: The likeliest commits where nothing is decided, the likeliest first.
+        command: The command that searches once more; empty in answers of an older version.
     """
 
     run: str
@@ -131,3 +132,4 @@ class SearchAnswer(Value):
     result: SearchResult
     commits: tuple[Commit, ...] = ()
     suspects: tuple[Candidate, ...] = ()
+    command: str = ""

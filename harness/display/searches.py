@@ -16,7 +16,8 @@ from harness.presentation.numbers import format_change, format_interval
 
 _LEGEND: Final = (
     "changed by: the metric, where + is more of it · figure: statistic of a launch that shows the change best · "
-    "evidence: e-value of fresh pairs against no change, of which 100 refutes it at 1 % · open: an interval without a known end"
+    "evidence: e-value of fresh pairs against no change, of which 100 refutes it at 1 % · "
+    "open: an interval without a known end"
 )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import glob
 import hashlib
+import shlex
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -17,9 +19,10 @@ from harness.analysis.bisect.queries import SearchConfig
 from harness.analysis.bisect.search import Search
 from harness.config.settings import Settings
 from harness.core.commit import Commit, Source, label_id, name_of_request
+from harness.core.comparison import Interleave
 from harness.core.culprit import Candidate, SearchAnswer, SearchEnding, SearchResult
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
-from harness.core.protocols import Display
+from harness.core.protocols import Display, Platform
 from harness.display.searches import show_answer
 from harness.files.atomic import write_atomically
 from harness.flows.bisect.merges import MergeSearch
@@ -28,7 +31,9 @@ from harness.flows.compare import commits as on_this_machine
 from harness.flows.compare.commits import OpenComparers
 from harness.flows.compare.requests import CompareRequest, validate_parameters
 from harness.flows.measure.reporting import prepare_reporters
+from harness.flows.measure.reproduction import recipe_words, shared_words
 from harness.flows.measure.workload import BenchmarkSelection, Workload
+from harness.presentation.commands import parameter_words
 from harness.shell import pause
 from harness.store.search_answers import save_answer
 
@@ -131,6 +136,7 @@ def bisect(
         result=result,
         commits=tuple(known[commit] for culprit in result.culprits for commit in culprit.commits),
         suspects=_list_suspects(search, known) if result.ending is SearchEnding.UNDECIDED else (),
+        command=format_command(request, settings, workload.platform, selection, (source.name, good.id, bad.id)),
     )
     show_answer(answer, console)
     _save_answer(answer, settings.local_reporter)
@@ -138,6 +144,36 @@ def bisect(
         for finished in files:
             finished.remove()
     return ExitCode.OK if result.ending is SearchEnding.FOUND else ExitCode.UNDECIDED
+
+
+def format_command(
+    request: CompareRequest,
+    settings: Settings,
+    platform: Platform,
+    selection: BenchmarkSelection,
+    ends: tuple[str, str, str],
+) -> str:
+    """Return the command that searches once more, with commits by their ids.
+
+    Args:
+        request: How it was decided.
+        settings: What was measured, and how.
+        platform: The kind of device.
+        selection: The benchmark and its device.
+        ends: Name of the source, and ids of the good and the bad commit.
+    """
+    source, good, bad = ends
+    parameters = parameter_words(validate_parameters({"seed": 0, **request.parameters}), generates=False)
+    words = [
+        *("harness", "bisect", *shared_words(settings, platform), "--source", source, "--good", good, "--bad", bad),
+        *("--benchmark", glob.escape(selection.title), *recipe_words(request.recipes)),
+        *(word for name in request.metrics for word in ("--metric", name)),
+        *(("--interleave", request.interleave.value) if request.interleave is not Interleave.AUTO else ()),
+        *(("--unequal-options", *request.unequal_options) if request.unequal_options else ()),
+        *(parameters if "seed" in request.parameters else parameters[:-2]),
+        *(("--devices", selection.device) if selection.device is not None else ()),
+    ]
+    return shlex.join(words)
 
 
 def _label(commit: Commit, asked: str) -> str:

@@ -138,7 +138,7 @@ def show(path: Path | None, settings: Settings, console: Console, selection: Res
     if not is_search or settings.verbose:
         show_results(results, console, verbose=settings.verbose, again=again)
     if settings.verbose:
-        _show_commands(results, console)
+        _show_commands(results, console, _find_search_command(results, settings) if is_search else "")
     for problem in stored.unreadable:
         print_line(Line.of(Span(f"✗ {problem.message}", Tone.BAD)), widen(console))
     return ExitCode.ENVIRONMENT if stored.unreadable else ExitCode.OK
@@ -162,8 +162,24 @@ def _show_search(results: Sequence[Result], settings: Settings, console: Console
         title = f"{answer.benchmark}: bisected from {answer.good} to {answer.bad}"
         print_line(Line.of(Span(make_printable(title), Tone.STRONG)), console)
         show_answer(answer, console)
+    print_line(_describe_steps(results), console)
     console.print()
     show_steps(results, console)
+
+
+def _describe_steps(results: Sequence[Result]) -> Line:
+    """Say what a search compared, where and when."""
+    first = next((result for result in results if result.comparison is not None), results[0])
+    comparison = first.comparison
+    metric = (comparison.metric or LATENCY) if comparison is not None else ""
+    better = "higher is better" if comparison is not None and comparison.higher_is_better else "lower is better"
+    words = (
+        f"{metric} ({better})" if metric else "",
+        first.device.name if first.device is not None else "",
+        format_time(first.started, "%Y-%m-%d %H:%M:%S UTC"),
+        f"harness {first.harness_version}",
+    )
+    return Line.of(Span(make_printable(" · ".join(filter(None, words))), Tone.MUTED))
 
 
 def render(path: Path | None, settings: Settings, selection: ResultFilter, progress: Progress) -> ExitCode:
@@ -190,11 +206,22 @@ def render(path: Path | None, settings: Settings, selection: ResultFilter, progr
     return ExitCode.ENVIRONMENT if stored.unreadable else ExitCode.OK
 
 
-def _show_commands(results: Sequence[Result], console: Console) -> None:
-    """Show the command that measures each result again."""
+def _find_search_command(results: Sequence[Result], settings: Settings) -> str:
+    answer = read_answer(settings.local_reporter, results[0].run)
+    return "" if answer is None else answer.command
+
+
+def _show_commands(results: Sequence[Result], console: Console, search: str = "") -> None:
+    """Show the command that measures each result again, and before them that of the search that they are steps of."""
     console = widen(console)
     console.print()
-    print_line(Line.of(Span("to measure again", Tone.STRONG)), console)
+    if search:
+        print_line(Line.of(Span("to search again", Tone.STRONG)), console)
+        print_output(Text(make_printable(search), no_wrap=True), console)
+        steps = "to measure single steps again; with as few pairs as in a search they decide nothing alone"
+        print_line(Line.of(Span(steps, Tone.STRONG)), console)
+    else:
+        print_line(Line.of(Span("to measure again", Tone.STRONG)), console)
     for result in results:
         where = f" on {result.device.name}" if result.device is not None else ""
         print_line(Line.of(Span(make_printable(f"{result.benchmark.title}{where}:"), Tone.MUTED)), console)

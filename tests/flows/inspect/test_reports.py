@@ -334,7 +334,20 @@ def test_the_last_run_shows_the_answer_of_a_bisection_before_its_comparisons(tmp
     save_answer(tmp_path, SearchAnswer(run="ab12", benchmark="mv2/slow", good="v1", bad="v2", result=found))
     lines = _show_last(tmp_path).splitlines()
     assert lines[:2] == ["mv2/slow: bisected from v1 to v2", "nothing above 1 %"]
+    assert lines[2].startswith(f"NET latency (lower is better) · {DEVICE.name} · 2025-10-09 ")
     assert ["0", "the", "same", "bytes"] in [line.split()[-4:] for line in lines]
+
+
+def test_the_verbose_display_of_a_bisection_has_the_command_that_searches_again(tmp_path: Path) -> None:
+    _keep_steps(tmp_path, "ab12")
+    found = SearchResult(ending=SearchEnding.NOTHING, smallest_log_ratio=0.01, reason="nothing above 1 %")
+    command = "harness bisect -b /m.json --good v1 --bad v2"
+    answer = SearchAnswer(run="ab12", benchmark="mv2/slow", good="v1", bad="v2", result=found, command=command)
+    save_answer(tmp_path, answer)
+    stream = io.StringIO()
+    settings = Settings(local_reporter=tmp_path, verbose=True)
+    reports.show(None, settings, Console(file=stream), ResultFilter(last_run=True))
+    assert f"to search again\n{command}\nto measure single steps again" in stream.getvalue()
 
 
 def _describe_last(folder: Path) -> ReportDocument:
