@@ -136,7 +136,7 @@ def test_status_summarises_progress_and_prints_everything_as_json(watch: Watch) 
     assert told.code == 0, told.stderr
     counted = "alarms: 0 in progress, 1 reported and unresolved"
     for words in (
-        "no watcher is running\n  last activity: ",
+        "no watcher is running\nlast activity: ",
         "8 done",
         counted,
         "alarm: step of ",

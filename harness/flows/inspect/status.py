@@ -157,7 +157,7 @@ def _lines(status: WatchStatus) -> Iterator[str]:
         doubt = "" if status.is_alive else " (cannot be seen from here)"
         yield f"watcher {status.owner.pid} on {status.owner.host}{doubt}"
     if status.activity is not None and status.is_alive is False:
-        yield f"  last activity: {status.activity.what}, since {_format_time(status.activity.since)}"
+        yield f"last activity: {status.activity.what}, since {_format_time(status.activity.since)}"
     elif status.activity is not None:
         yield f"{status.activity.what}, since {_format_time(status.activity.since)}"
     if status.poll is not None:
