@@ -218,11 +218,14 @@ def _open(place: Path) -> git.Repo:
     except ImportError as error:
         raise EnvironmentProblem("git is not installed", hint="install it (`apt-get install git`)") from error
     try:
-        return git.Repo(place, expand_vars=False)
+        repository = git.Repo(place, expand_vars=False)
     except (git.InvalidGitRepositoryError, git.NoSuchPathError) as error:
         top = _enclosing(place)
         hint = "give the folder of a clone with --repo-dir" if top is None else f"it is inside {top}: --repo-dir {top}?"
         raise UsageError(f"{place} is not a git repository", hint=hint) from error
+    # Bare ones have to be named explicitly where `safe.bareRepository` says so (git-config(1)).
+    repository.git.update_environment(GIT_DIR=str(repository.git_dir))
+    return repository
 
 
 def find_top(place: Path) -> Path:

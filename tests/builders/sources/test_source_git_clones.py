@@ -227,6 +227,20 @@ def test_a_bare_repository_is_accepted(repository: GitRepository, cache: Path, t
     assert GitSource(bare.path, cache_dir=cache).resolve("main").id == one
 
 
+def test_bare_repositories_are_read_where_git_takes_only_those_that_are_named(
+    repository: GitRepository, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = repository.commit("one")
+    repository.git("clone", "--quiet", "--bare", str(repository.path), str(tmp_path / "bare"))
+    configuration = tmp_path / "gitconfig"
+    configuration.write_text("[safe]\n\tbareRepository = explicit\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(configuration))
+    for place in (repository.path, tmp_path / "bare"):
+        source = GitSource(place, cache_dir=cache)
+        assert source.resolve("main").id == one
+        source.materialise(source.resolve("main"), tmp_path / f"tree-of-{place.name}")
+
+
 def test_stale_locks_of_a_killed_git_do_not_block_the_next_run(
     repository: GitRepository, source: GitSource, cache: Path
 ) -> None:
