@@ -39,7 +39,8 @@ class Change(Value):
         effect: The new level against the old one, with the 95 % interval if it is a change at all and here.
         score: Distance of the two levels in standard errors, when the change was detected.
         detected_with: Id of the commit with which it was detected.
-        recovers: Identities of the changes for the worse whose level it brings back.
+        recovers: Identities of the changes for the worse whose level it brings back; in an alarm, with those of their
+            alarms that are named otherwise.
         figure: The figure of a launch that shows it, one of `harness.core.comparison.STATISTICS` (of
             `GAIN_STATISTICS` where higher is better); `effect` is in that figure.
         covers: Identities of suspicions, raised by single comparisons, that it explains.

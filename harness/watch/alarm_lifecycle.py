@@ -18,7 +18,7 @@ from harness.core.change import Change, Trend
 from harness.core.commit import Commit, short_id
 from harness.core.errors import HarnessError
 from harness.shell import Interrupted
-from harness.watch.known_changes import is_known
+from harness.watch.known_changes import alarms_of, is_known
 from harness.watch.recoveries import describe_recovery, find_repair
 from harness.watch.store.notifications import DeliveryStatus
 from harness.watch.store.retry_when_full import RetryWhenFull
@@ -70,7 +70,9 @@ class AlarmLifecycle:
         alarms = self._state.alarms
         for change in changes:
             if not alarms.has(change.identity) and not is_known(change, alarms, identities):
-                alarms.open(change, self._timing.wall())
+                worse = [other for other in changes if other.identity in change.recovers]
+                recovers = tuple(identity for other in worse for identity in alarms_of(other, alarms, identities))
+                alarms.open(change.model_copy(update={"recovers": recovers}), self._timing.wall())
                 self._state.log.record(f"suspicion: {_describe(change)}", self._timing.wall())
                 self._drop_covered(change)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from harness.core.alarm import Alarm, AlarmStage
 from harness.core.change import Change
@@ -22,10 +22,26 @@ def is_known(change: Change, alarms: AlarmTable, identities: Collection[str]) ->
         return True
     if any(_is_closed_with(alarm, change) for alarm in map(alarms.find, change.recovers) if alarm is not None):
         return True
-    return any(
-        alarm.identity not in {*identities, *change.covers} and _is_same_place(alarm.change, change)
-        for alarm in alarms.in_stages(*AlarmStage)
-    )
+    return any(_alarms_at_same_place(change, alarms, identities))
+
+
+def alarms_of(change: Change, alarms: AlarmTable, identities: Collection[str]) -> Iterator[str]:
+    """Yield the identity of a change, and those of its alarms of another identity.
+
+    Args:
+        change: The change.
+        alarms: All alarms.
+        identities: Those of all changes that the series shows now.
+    """
+    yield change.identity
+    yield from filter(alarms.has, change.covers)
+    yield from (alarm.identity for alarm in _alarms_at_same_place(change, alarms, identities))
+
+
+def _alarms_at_same_place(change: Change, alarms: AlarmTable, identities: Collection[str]) -> Iterator[Alarm]:
+    for alarm in alarms.in_stages(*AlarmStage):
+        if alarm.identity not in {*identities, *change.covers} and _is_same_place(alarm.change, change):
+            yield alarm
 
 
 def _is_believed(alarm: Alarm) -> bool:

@@ -204,6 +204,31 @@ def test_a_regression_of_one_comparison_is_verified_and_told_once(
     assert channel.events == [("suspicion", AlarmEvent.CONFIRMED)]
 
 
+@pytest.mark.parametrize("covers", [("suspicion",), ()])
+def test_an_alarm_of_one_comparison_is_closed_by_the_commit_that_takes_its_culprit_back(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock, covers: tuple[str, ...]
+) -> None:
+    """The level that is back is that of the step in the series, which the alarm of the comparison is about."""
+
+    @whole_series
+    def read(series: Series) -> Trend:
+        step = change("step", first="c0", last="c1").model_copy(update={"covers": covers})
+        recovery = change("recovery", ChangeKind.RECOVERY, first="c2", last="c3", recovers=("step",))
+        trends = {
+            "c1": Trend(suspicion=change("suspicion", first="c0", last="c1")),
+            "c2": Trend(changes=(step,)),
+            "c3": Trend(changes=(step, recovery)),
+        }
+        return trends[series.points[-1].commit]
+
+    line.ids.append("c3")
+    line.subjects["c3"] = 'Revert "Make c1"'
+    tasks = WatchTasks(laboratory.compare, read, confirmed, lambda alarm, *_: found(alarm.change.first_with))
+    watch(orders(line, base="c0", since="c0"), tasks, state, timing=clock.timing)
+    (alarm,) = state.alarms.in_stages(AlarmStage.CLOSED)
+    assert (alarm.identity, alarm.reason) == ("suspicion", "taken back by c3")
+
+
 def test_what_a_comparison_calls_a_regression_is_verified_with_the_first_commit_that_shows_it(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
