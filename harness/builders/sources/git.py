@@ -120,9 +120,10 @@ class GitSource:
     def resolve(self, name: str) -> Commit:
         """Return the commit that a hash, tag, branch, `<remote>/<branch>` or `HEAD` names, or an ancestor of it (`~2`).
 
-        `HEAD` is the commit that the user has checked out. `<remote>/<branch>` is the newer of the commit in the
-        user's clone and the one that was fetched. A branch that only the remote has can be named without it. A branch
-        that is gone from the remote since it was asked is not followed, although the clone remembers it.
+        `HEAD` is the commit that the user has checked out. `<remote>/<branch>` is the commit that the remote has, where
+        `fetch` asked it, and else the newer of the one in the user's clone and the one that was fetched before. What
+        only the remote has can be named without it. A branch that is gone from the remote since it was asked is not
+        followed, although the clone remembers it.
 
         Raises:
             UsageError: There is none, or it could be several; the hint lists some.
@@ -318,10 +319,15 @@ class GitSource:
         return base.removeprefix(f"{self._remote}/") if base.startswith(f"{self._remote}/") else "."
 
     def _newer(self, history: RepositoryReader, tips: Sequence[str]) -> Sequence[str]:
-        """Return the tip that we fetched, unless that of the user contains it."""
+        """Return the tip that we fetched, unless that of the user contains it and the remote was not asked since.
+
+        A branch of the remote may go back to an older commit (a forced push), which the clone does not know.
+        """
         if len(tips) < 2:
             return tips
         users_tip, fetched_tip = tips
+        if self._branches is not None:
+            return [fetched_tip]
         return [users_tip] if history.merge_base(users_tip, fetched_tip) == fetched_tip else [fetched_tip]
 
     def _fetch_hash(self, history: RepositoryReader, name: CommitName) -> Sequence[str]:

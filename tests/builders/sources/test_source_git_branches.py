@@ -57,6 +57,19 @@ def test_a_branch_that_returns_is_followed_again(places: tuple[GitRepository, Gi
     assert newest(source, "main").subject == "one"
 
 
+@pytest.mark.parametrize("branch", ["main", None], ids=["named", "the main one"])
+def test_a_branch_that_goes_back_is_followed_although_the_clone_remembers_its_later_commits(
+    places: tuple[GitRepository, GitRepository, GitSource], branch: str | None
+) -> None:
+    remote, clone, source = places
+    remote.commit("two")
+    clone.git("fetch", "--quiet")
+    assert newest(source, branch).subject == "two"
+    remote.git("reset", "--quiet", "--hard", "HEAD~1")
+    assert newest(source, branch).subject == "one"
+    assert source.resolve("origin/main").subject == "one"
+
+
 def test_a_deleted_branch_is_an_error_although_the_clone_has_a_local_one(
     places: tuple[GitRepository, GitRepository, GitSource],
 ) -> None:
