@@ -126,7 +126,7 @@ class BranchPoller:
         with self._state.transaction():
             if new.is_rewritten:
                 self._withdraw(cursor, new, tip)
-                self._restore([commit for commit, _, _ in decisions])
+            self._restore([commit for commit, _, _ in decisions])
             for commit, status, reason in decisions:
                 self._state.commits.add(commit, status, reason)
             self._state.log.write(PollCursor(cursor=last, tip=tip.id))
@@ -168,10 +168,12 @@ class BranchPoller:
         return entries[count - 1].commit.id if count else None
 
     def _restore(self, commits: Sequence[Commit]) -> None:
-        """Begin again with alarms about commits that had vanished, and are in the history again."""
+        """Begin again with series and alarms of commits that had vanished, and are in the history again."""
         entries = (self._state.commits.find(commit.id) for commit in commits)
         returned = {entry.commit.id for entry in entries if entry and entry.status is CommitStatus.VANISHED}
-        restore_alarms(self._state, returned, self._timing.wall())
+        if returned:
+            restore_alarms(self._state, returned, self._timing.wall())
+            self._on_rewritten()
 
     def _record_failure(self, before: PollStatus, error: HarnessError) -> None:
         failures = before.failures + 1

@@ -97,6 +97,35 @@ def test_an_alarm_whose_commits_return_begins_again(
     assert [raised.stage for raised in state.alarms.in_stages(*AlarmStage)] == [AlarmStage.REPORTED]
 
 
+def test_an_alarm_begins_again_when_a_branch_that_was_moved_back_goes_on_as_before(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock
+) -> None:
+    slow_commit(laboratory, "c2")
+    tasks = WatchTasks(laboratory.compare, step_or_recovery, confirmed, lambda *_: found("c2"))
+    for ids, stage in (
+        (["c0", "c1", "c2"], AlarmStage.REPORTED),
+        (["c0", "c1"], AlarmStage.CLOSED),
+        (["c0", "c1", "c2"], AlarmStage.REPORTED),
+    ):
+        line.ids = ids
+        watch(orders(line, base="c0", since="c0"), tasks, state, timing=clock.timing)
+        assert [raised.stage for raised in state.alarms.in_stages(*AlarmStage)] == [stage], ids
+    assert laboratory.treatments == ["c1", "c2"]
+
+
+def test_a_branch_that_was_moved_back_and_goes_on_shows_what_its_earlier_points_show(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock
+) -> None:
+    slow_commit(laboratory, "c2", "c3")
+    tasks = WatchTasks(laboratory.compare, step_or_recovery, confirmed, lambda *_: found("c2"))
+    for ids in (["c0", "c1", "c2"], ["c0", "c1"], ["c0", "c1", "c2", "c3"]):
+        line.ids = ids
+        watch(orders(line, base="c0", since="c0"), tasks, state, timing=clock.timing)
+    assert commits_of_series(state) == ["c1", "c2", "c3"]
+    (raised,) = state.alarms.in_stages(*AlarmStage)
+    assert (raised.stage, raised.change.first_with) == (AlarmStage.REPORTED, "c2")
+
+
 def test_an_alarm_is_open_again_when_the_commit_that_made_it_good_vanishes(
     state: State, line: Line, laboratory: Laboratory, clock: Clock
 ) -> None:
