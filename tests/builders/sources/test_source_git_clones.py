@@ -214,6 +214,13 @@ def test_a_folder_that_is_not_a_repository_is_reported(tmp_path: Path, cache: Pa
         GitSource(place, cache_dir=cache)
 
 
+def test_a_mercurial_repository_is_not_taken_for_no_repository(tmp_path: Path, cache: Path) -> None:
+    (tmp_path / ".hg").mkdir()
+    with pytest.raises(UsageError, match="is not a git repository") as caught:
+        GitSource(tmp_path, cache_dir=cache)
+    assert caught.value.hint == "it is a Mercurial repository: --repo hg"
+
+
 def test_a_repository_without_commits_has_no_head(source: GitSource) -> None:
     with pytest.raises(UsageError, match="has a commit HEAD"):
         source.resolve("HEAD")
