@@ -210,7 +210,7 @@ class HgSource:
             lambda: self._find_bookmark(base),
             lambda: local_tags(self.place),
             lambda: list_named("tags", "tag", "node", at=self._mirror),
-            self._branches,
+            lambda: list_named("branches", "branch", "node", "--closed", at=self._mirror),
         )
         nodes = (node for listing in listings if (node := listing().get(base)))
         return list(itertools.islice(nodes, 1))

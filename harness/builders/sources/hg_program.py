@@ -107,17 +107,18 @@ def list_changesets(revset: str, *, at: Path) -> list[Changeset]:
     return _CHANGES.validate_json(_as_list(hg("log", "--rev", revset, "--template", template, at=at)))
 
 
-def list_named(listing: str, keyword: str, target: str, *, at: Path) -> dict[str, str]:
+def list_named(listing: str, keyword: str, target: str, *options: str, at: Path) -> dict[str, str]:
     """List bookmarks, tags, branches or paths.
 
     Args:
         listing: The subcommand.
         keyword: Its template keyword for the name.
         target: Its template keyword for the target of the name.
+        options: Options of the subcommand.
         at: Top folder of the repository.
     """
     template = f"{{dict(name={keyword}, target={target})|json}},"
-    listed = _NAMED.validate_json(_as_list(hg(listing, "--template", template, at=at)))
+    listed = _NAMED.validate_json(_as_list(hg(listing, *options, "--template", template, at=at)))
     return {entry.name: entry.target for entry in listed}
 
 

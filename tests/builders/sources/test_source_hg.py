@@ -252,6 +252,15 @@ def test_hg_branches(user: HgRepository, cache: Path) -> None:
     assert isinstance(plugins.source("hg", str(user.path), remote=None, cache_dir=cache), BranchingSource)
 
 
+def test_a_closed_branch_is_found_by_its_name(user: HgRepository, hg_source: HgSource) -> None:
+    user.commit("one")
+    user.hg("branch", "-q", "stable")
+    user.commit("two")
+    user.hg("commit", "--close-branch", "-m", "close it")
+    assert hg_source.resolve("stable").subject == "close it"
+    assert hg_source.resolve("stable~1").subject == "two"
+
+
 def test_no_cache_is_written_into_the_users_repository(user: HgRepository, hg_source: HgSource) -> None:
     one = user.commit("one")
     user.hg("tag", "--local", "-r", one, "light")
