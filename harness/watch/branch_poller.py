@@ -106,7 +106,8 @@ class BranchPoller:
         self._schedule(PollStatus(success=self._timing.wall(), failure=before.failure))
         self._announced = ""
         if before.failures:
-            self._announce(f"the repository answers again, after {before.failures} failures")
+            failures = "1 failure" if before.failures == 1 else f"{before.failures} failures"
+            self._announce(f"the repository answers again, after {failures}")
         return True
 
     def _take_new_commits(self) -> None:
