@@ -46,7 +46,7 @@ from harness.builders.build_options import read_names
 from harness.builders.jobs import jobs_of_this_machine
 from harness.builders.toolchain import beside_interpreter, find_program
 from harness.builders.workdirs import BUILD_DIR, Workdir
-from harness.core.command import Command
+from harness.core.command import SIGKILL, Command
 from harness.core.errors import BuildFailed, EnvironmentProblem, UsageError
 from harness.core.protocols import Task
 from harness.core.submodules import ALL_SUBMODULES, SubmoduleSelection
@@ -67,9 +67,16 @@ _QUOTED_LINES: Final = 20
 _CHECK_S: Final = 60.0
 """Limit of a recipe's check, which looks for tools."""
 
+_MAKE_ROOM: Final = "make room, or name another folder with --exec-dir"
+_ADD_MEMORY: Final = "the memory was full: end other programs, or add memory"
 _OF_THE_MACHINE: Final = {
-    "No space left on device": "make room, or name another folder with --exec-dir",
-    "Killed signal terminated program": "the memory was full: end other programs, or add memory",
+    "No space left on device": _MAKE_ROOM,
+    "Disk quota exceeded": _MAKE_ROOM,
+    "Killed signal terminated program": _ADD_MEMORY,
+    "terminated with signal 9 [Killed]": _ADD_MEMORY,  # GCC, of its linker
+    "unable to execute command: Killed": _ADD_MEMORY,  # Clang
+    "out of memory allocating": _ADD_MEMORY,
+    "virtual memory exhausted": _ADD_MEMORY,
 }
 """Messages that say nothing about the commit, which compilers and linkers pass on, with what to do."""
 
@@ -282,6 +289,8 @@ def run_recipe(
     for sign, remedy in _OF_THE_MACHINE.items():
         if any(sign in line for line in (cause, *last)):
             raise EnvironmentProblem(message, hint=f"{remedy}; {where}")
+    if completed.signal == SIGKILL and not completed.timed_out:
+        raise EnvironmentProblem(message, hint=f"{_ADD_MEMORY}; {where}")
     raise BuildFailed(message, hint=where, log=workdir.log)
 
 

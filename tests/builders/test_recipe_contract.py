@@ -236,9 +236,24 @@ def test_a_failed_check_ends_the_build_before_files_are_fetched(bench: Bench) ->
     assert bench.build('cp "$1/main.txt" "$2"').programs["program"].read_text() == "the runner"
 
 
-def test_full_memory_is_not_blamed_on_the_commit(bench: Bench) -> None:
-    with pytest.raises(EnvironmentProblem, match="Killed signal") as caught:
-        bench.build("echo 'c++: fatal error: Killed signal terminated program cc1plus'; seq 30; exit 1")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "c++: fatal error: Killed signal terminated program cc1plus",
+        "collect2: fatal error: ld terminated with signal 9 [Killed]",
+        "clang++: error: unable to execute command: Killed",
+    ],
+)
+def test_full_memory_is_not_blamed_on_the_commit(bench: Bench, words: str) -> None:
+    with pytest.raises(EnvironmentProblem, match="Killed") as caught:
+        bench.build(f"echo '{words}'; seq 30; exit 1")
+    assert not isinstance(caught.value, BuildFailed)
+    assert "memory" in (caught.value.hint or "")
+
+
+def test_a_recipe_that_the_kernel_kills_is_not_blamed_on_the_commit(bench: Bench) -> None:
+    with pytest.raises(EnvironmentProblem, match="ended by SIGKILL") as caught:
+        bench.build("kill -9 $$")
     assert not isinstance(caught.value, BuildFailed)
     assert "memory" in (caught.value.hint or "")
 

@@ -247,7 +247,11 @@ def test_a_commit_without_a_library_of_our_runner_is_measured_with_upstreams(sta
 @pytest.mark.parametrize("failure", BROKEN)
 def test_a_build_that_fails_for_another_reason_than_our_code_fails(stage: Stage, failure: str) -> None:
     stage.install_cmake("bin", "3.28.1", broken="harness_runner", failure=BROKEN[failure])
-    of_the_machine = {"a compiler that is killed": "memory was full", "a full disk": "make room"}
+    of_the_machine = {
+        "a compiler that is killed": "memory was full",
+        "a linker that is killed": "memory was full",
+        "a full disk": "make room",
+    }
     kind = EnvironmentProblem if failure in of_the_machine else BuildFailed
     with pytest.raises(kind) as caught:
         stage.build("host")
