@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -55,13 +56,18 @@ def convert_type(array: Array, tensor: TensorInfo, example: str) -> Array:
     if is_float:
         with np.errstate(over="ignore"):
             return array.astype(wanted)
-    if is_integer and bool((array.astype(wanted).astype(array.dtype) == array).all()):
+    if is_integer and _holds(wanted, array):
         return array.astype(wanted)
     problem = "its values do not fit into" if is_integer else "the input is"
     raise DataUnavailable(
         f"{example}, input `{tensor.name}`: the file has {array.dtype}, {problem} {tensor.dtype}",
         hint=f"save {tensor.dtype} in the file, or change `type` of the input",
     )
+
+
+def _holds(wanted: np.dtype[Any], array: Array) -> bool:
+    limits = np.iinfo(wanted)
+    return not array.size or limits.min <= int(array.min()) <= int(array.max()) <= limits.max
 
 
 def _text(shape: tuple[int, ...]) -> str:

@@ -249,6 +249,18 @@ def test_integers_are_converted_where_they_fit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("stored", "values", "wanted"),
+    [("uint8", [3, 200], "int8"), ("int8", [3, -2], "uint8"), ("int64", [0, -1], "uint8")],
+)
+def test_integers_that_would_change_their_sign_are_refused(
+    stored: str, values: list[int], wanted: str, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "x.npy", np.array([values], stored))
+    with pytest.raises(DataUnavailable, match=f"the file has {stored}, its values do not fit into {wanted}"):
+        take(ArrayFiles(), (Input(name="x", shape=(2,), dtype=wanted),), {"path": str(tmp_path / "x.npy")})
+
+
+@pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("x.npy", b"not an array", r"x\.npy cannot be read as an array"),
