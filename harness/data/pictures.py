@@ -54,12 +54,14 @@ def read_picture(file: Path, preprocessing: Preprocessing) -> Array:
     """Return the input of one picture, a batch of one.
 
     Raises:
-        DataUnavailable: It cannot be decoded, or its values do not fit the element type.
+        DataUnavailable: It cannot be decoded, has more than 8 bits a channel, or its values do not fit the element
+            type.
     """
     from PIL import Image, UnidentifiedImageError  # noqa: PLC0415 - of an extra
 
     try:
         with Image.open(file) as picture:
+            _check_depth(picture.mode, file)
             pixels = _resize(picture, preprocessing)
     except UnidentifiedImageError as error:
         raise DataUnavailable(f"{file} is no image that Pillow can read", hint="remove it, or save it anew") from error
@@ -87,6 +89,15 @@ def normalise(pixels: Array, preprocessing: Preprocessing, file: Path) -> Array:
     if preprocessing.layout == "NCHW":
         values = values.transpose(2, 0, 1)
     return _convert(values[np.newaxis], preprocessing.dtype, file)
+
+
+def _check_depth(mode: str, file: Path) -> None:
+    """Refuse pixels of more than 8 bits, which Pillow cuts off at 255 and torchvision's transforms with it."""
+    if mode.partition(";")[0] in {"I", "F"}:
+        raise DataUnavailable(
+            f"{file} has pixels of more than 8 bits (Pillow's mode {mode}); all above 255 would become white",
+            hint="scale its values to 0 to 255 and save them with 8 bits, or give arrays by the provider `files`",
+        )
 
 
 def _resize(picture: object, preprocessing: Preprocessing) -> Array:

@@ -418,6 +418,13 @@ def test_broken_images_are_named(tmp_path: Path) -> None:
         take(Images(), PICTURE, {"path": str(tmp_path)})
 
 
+@pytest.mark.parametrize(("kind", "name"), [("uint16", "a.png"), ("int32", "a.tif"), ("float32", "a.tif")])
+def test_images_of_more_than_8_bits_are_refused(kind: str, name: str, tmp_path: Path) -> None:
+    Image.fromarray(np.linspace(0, 65535, 64).reshape(8, 8).astype(kind)).save(tmp_path / name)
+    with pytest.raises(DataUnavailable, match=f"{name} has pixels of more than 8 bits"):
+        take(Images(), PICTURE, {"path": str(tmp_path)})
+
+
 def test_an_image_beside_folders_of_classes_is_refused(tmp_path: Path) -> None:
     picture(tmp_path / "cat" / "a.png")
     picture(tmp_path / "b.png")
