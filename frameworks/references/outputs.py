@@ -20,7 +20,7 @@ from harness.core.examples import MANIFEST, OutputManifest, Stage, TensorInfo
 from harness.files.atomic import write_atomically
 
 StageMaker = Callable[[Stage, ReferenceRequest, Prepared, Say], Forward]
-"""Makes a form of a model. Quantising may change the model: it is asked for that stage last."""
+"""Makes a form of a model, which it may change."""
 
 
 def write_references(request: ReferenceRequest, make_stage: StageMaker, say: Say) -> None:
@@ -34,11 +34,11 @@ def write_references(request: ReferenceRequest, make_stage: StageMaker, say: Say
     Raises:
         ExportFailed: The model or the recipe cannot be used, or the examples do not fit.
     """
-    say(f"making {request.export.definition}")
-    prepared = prepare(request.export)
-    weights = weights_md5(prepared.module)
-    examples = ModelExamples(request.examples, prepared.example_inputs)
-    for stage in sorted(request.stages, key=tuple(Stage).index):  # Quantising, which is last, may change the module.
+    for stage in sorted(request.stages, key=tuple(Stage).index):
+        say(f"making {request.export.definition}")
+        prepared = prepare(request.export)  # anew: a stage that ran has changed the buffers of a model that has a state
+        weights = weights_md5(prepared.module)
+        examples = ModelExamples(request.examples, prepared.example_inputs)
         say(f"preparing {request.export.definition}, {stage}")
         forward = make_stage(stage, request, prepared, say)
         folder = request.destination / stage

@@ -23,6 +23,9 @@ from harness.files.locks import FileLock
 from harness.models.layout import path_segment
 from harness.shell import poll_until
 
+_LAYOUT: Final = 2
+"""Part of every key; raised when outputs of the same request become others."""
+
 _KEY_LENGTH: Final = 32
 _LAYERS: Final = "layers.json"
 """Gaps of layers, beside the output folders of the stages."""
@@ -112,6 +115,7 @@ class ReferenceCache:
         if calibration is not None:
             fingerprint["calibration data"] = read_manifest(calibration).digest
         request = {
+            "layout": _LAYOUT,
             "export": export.model_copy(update={"calibration_data": None}).model_dump(mode="json"),
             "fingerprint": fingerprint,
             "examples": examples_digest,

@@ -29,6 +29,18 @@ class Two(nn.Module):
 def two():
     return Two(), (torch.randn(1, 3), torch.randn(1, 3))
 
+class Sum(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(1, 3))
+
+    def forward(self, x):
+        self.total.add_(x)
+        return self.total * 1.0
+
+def running_sum():
+    return Sum(), (torch.randn(1, 3),)
+
 def words():
     class Words(nn.Module):
         def forward(self, x):
@@ -143,6 +155,22 @@ def test_nested_outputs_are_numbered_and_keep_their_types(tmp_path: Path, monkey
     assert read(folder).tolist() == (left + right).reshape(-1).tolist()
     assert (folder / "output-1.bin").stat().st_size == 2 * 6
     assert (folder / "output-2.bin").read_bytes() == bytes([1, 0, 1, 0, 0, 1])
+
+
+@pytest.mark.slow
+def test_every_stage_of_a_model_with_a_state_begins_with_its_first_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "reference_nets.py").write_text(NETS)
+    monkeypatch.chdir(tmp_path)
+    examples = write_test_examples(tmp_path / "examples", np.ones((3, 1, 3), "float32"))
+    export = Export(definition="reference_nets:running_sum", recipe="portable")
+
+    make(export, examples, (Stage.EAGER, Stage.EXPORTED), tmp_path / "outputs")
+
+    sums = [1.0] * 3 + [2.0] * 3 + [3.0] * 3
+    assert read(tmp_path / "outputs" / "eager").tolist() == sums
+    assert read(tmp_path / "outputs" / "exported").tolist() == sums
 
 
 @pytest.mark.slow
