@@ -16,7 +16,7 @@ from frameworks.exporting.models import Prepared, dtype_name, prepare, weights_m
 from frameworks.references.process import ReferenceRequest
 from frameworks.references.stages import Forward, flatten
 from harness.core.errors import ExportFailed
-from harness.core.examples import MANIFEST, OutputManifest, Stage, TensorInfo
+from harness.core.examples import ITEM_BYTES, MANIFEST, OutputManifest, Stage, TensorInfo
 from harness.files.atomic import write_atomically
 
 StageMaker = Callable[[Stage, ReferenceRequest, Prepared, Say], Forward]
@@ -65,6 +65,7 @@ def _run(forward: Forward, examples: ModelExamples, folder: Path, stage: Stage, 
             tensors = tuple(flatten(forward(*inputs)))
             described = described or _describe(tensors)
             if not streams:
+                _check_types(stage, described)
                 streams = [
                     files.enter_context((folder / f"output-{index}.bin").open("wb")) for index in range(len(tensors))
                 ]
@@ -76,6 +77,16 @@ def _run(forward: Forward, examples: ModelExamples, folder: Path, stage: Stage, 
             for stream, tensor in zip(streams, tensors, strict=True):
                 stream.write(tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return described or ()
+
+
+def _check_types(stage: Stage, outputs: Sequence[TensorInfo]) -> None:
+    """Refuse outputs whose elements cannot be compared, such as complex numbers."""
+    for output in outputs:
+        if output.dtype not in ITEM_BYTES:
+            raise ExportFailed(
+                f"{stage}: {output.name} of the model is of type {output.dtype}, which cannot be compared",
+                hint=f"let the model return one of: {', '.join(ITEM_BYTES)}",
+            )
 
 
 def _describe(tensors: Sequence[torch.Tensor]) -> tuple[TensorInfo, ...]:

@@ -41,6 +41,12 @@ class Sum(nn.Module):
 def running_sum():
     return Sum(), (torch.randn(1, 3),)
 
+def complex_numbers():
+    class Complex(nn.Module):
+        def forward(self, x):
+            return x, torch.complex(x, x)
+    return Complex(), (torch.randn(1, 3),)
+
 def words():
     class Words(nn.Module):
         def forward(self, x):
@@ -179,6 +185,7 @@ def test_every_stage_of_a_model_with_a_state_begins_with_its_first_state(
     [
         ("mlp", (1, 1, 15), r"inputs of shape \[1, 15\]; the model takes \[1, 16\]"),
         ("reference_nets:words", (1, 1, 3), "an output of the model is of type str"),
+        ("reference_nets:complex_numbers", (1, 1, 3), "eager: output_1 of the model is of type complex64"),
     ],
 )
 def test_what_cannot_be_computed_is_told_and_leaves_no_outputs(
