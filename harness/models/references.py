@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,9 +13,9 @@ from typing import Final
 from pydantic import ValidationError
 
 from harness.core.benchmark import Export
-from harness.core.errors import ExportFailed
+from harness.core.errors import DataUnavailable, ExportFailed
 from harness.core.evaluation import LayerGaps
-from harness.core.examples import MANIFEST, Stage
+from harness.core.examples import Stage
 from harness.core.protocols import Exporter, LayerComparing, Progress, ReferenceMaking, Task
 from harness.files.atomic import write_atomically
 from harness.files.drafts import open_draft, sweep_drafts
@@ -74,8 +75,10 @@ class ReferenceCache:
         stages = tuple(stage for stage in framework.reference_stages(export) if stage in only)
         folder = self._place(export, framework, examples_digest, calibration)
         with _locked(folder, export, progress):
-            missing = [stage for stage in stages if not (folder / stage / MANIFEST).is_file()]
+            missing = [stage for stage in stages if not _is_whole(folder / stage)]
             if missing:
+                if any((folder / stage).exists() for stage in missing):
+                    progress.say(f"the outputs of {export.definition} in the cache are damaged; computing them again")
                 text = f"computing {', '.join(missing)} outputs of {export.definition}"
                 with progress.task(text) as task:
                     _make(export, framework, missing, examples, calibration, folder=folder, task=task)
@@ -124,6 +127,16 @@ class ReferenceCache:
         return self._folder / path_segment(export.definition) / path_segment(export.recipe) / key
 
 
+def _is_whole(folder: Path) -> bool:
+    from harness.files.examples import read_outputs  # noqa: PLC0415 - NumPy, which only evaluations need
+
+    try:
+        read_outputs(folder)
+    except DataUnavailable:
+        return False
+    return True
+
+
 @contextmanager
 def _locked(folder: Path, export: Export, progress: Progress) -> Iterator[None]:
     """Hold the lock of a folder of references, and map errors of the disk.
@@ -162,4 +175,6 @@ def _make(
         draft.mkdir()
         framework.make_references(export, examples, stages, draft, task, calibration=calibration)
         for stage in stages:
+            if (folder / stage).exists():
+                shutil.rmtree(folder / stage)
             (draft / stage).rename(folder / stage)

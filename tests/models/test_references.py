@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harness.core.benchmark import Export
 from harness.core.errors import ExportFailed
-from harness.core.examples import MANIFEST, Stage
+from harness.core.examples import MANIFEST, Stage, TensorInfo
 from harness.core.protocols import Task
+from harness.files.examples import read_outputs, write_outputs
 from harness.models.references import ReferenceCache
 from harness.testing.progress import RecordedProgress
 
 EXPORT = Export(definition="toy", recipe="q8")
+OUTPUTS = (TensorInfo(name="output_0", dtype="float32", shape=(2,)),)
 
 
 class Framework:
@@ -49,8 +53,8 @@ class Framework:
     ) -> None:
         self.made.append(tuple(stages))
         for stage in stages:
-            (destination / stage).mkdir()
-            (destination / stage / MANIFEST).write_text("{}")
+            with write_outputs(destination / stage, OUTPUTS, stage=stage, examples="d") as writer:
+                writer.add([np.ones(2, np.float32)])
         if self.error is not None:
             raise self.error
 
@@ -83,10 +87,19 @@ def test_other_examples_or_other_versions_are_other_references(tmp_path: Path) -
 def test_a_stage_that_is_missing_is_computed_alone(tmp_path: Path) -> None:
     framework = Framework()
     folders = fetch(tmp_path, framework)
-    (folders[Stage.EAGER] / MANIFEST).unlink()
-    folders[Stage.EAGER].rmdir()
+    shutil.rmtree(folders[Stage.EAGER])
     fetch(tmp_path, framework)
     assert framework.made[-1] == (Stage.EAGER,)
+
+
+@pytest.mark.parametrize("name", [MANIFEST, "output-0.bin"])
+def test_a_stage_that_is_damaged_is_computed_again(name: str, tmp_path: Path) -> None:
+    framework = Framework()
+    folders = fetch(tmp_path, framework)
+    (folders[Stage.EXPORTED] / name).write_bytes(b"")
+    assert fetch(tmp_path, framework) == folders
+    assert framework.made[-1] == (Stage.EXPORTED,)
+    assert read_outputs(folders[Stage.EXPORTED])[0][0].tolist() == [1, 1]
 
 
 def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
