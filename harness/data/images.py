@@ -165,8 +165,15 @@ def _labels(
             f"{beside} lies beside folders of classes", hint="put it into one of them, or into another folder"
         )
     names = sorted(set(folders.values()))
-    if all(name.isdecimal() for name in names):  # folders named by the numbers of the classes
+    numbers = [name for name in names if name.isdecimal()]
+    if numbers == names:  # folders named by the numbers of the classes
         return {file: int(name) for file, name in folders.items()}, classes
+    if numbers and classes is None:
+        other = next(name for name in names if name not in numbers)
+        raise DataUnavailable(
+            f"data `images`: the folder {numbers[0]} is called by the number of its class, and {other} is not",
+            hint=f"move {other} elsewhere, or give `classes`: the names of all folders in the order of the classes",
+        )
     order = classes or tuple(names)
     if unknown := set(names) - set(order):
         raise DataUnavailable(

@@ -432,6 +432,14 @@ def test_an_image_beside_folders_of_classes_is_refused(tmp_path: Path) -> None:
         take(Images(), PICTURE, {"path": str(tmp_path)})
 
 
+def test_folders_of_classes_are_called_by_numbers_or_by_names(tmp_path: Path) -> None:
+    for name in ("10", "2", "extra"):
+        picture(tmp_path / name / "a.png")
+    with pytest.raises(DataUnavailable, match="the folder 10 is called by the number of its class, and extra is not"):
+        take(Images(), PICTURE, {"path": str(tmp_path)})
+    assert take(Images(), PICTURE, {"path": str(tmp_path), "classes": ["extra", "2", "10"]})[2] == [2, 1, 0]
+
+
 def test_changed_images_are_other_examples(tmp_path: Path) -> None:
     request = DataRequest(provider="images", options={"path": str(tmp_path)})
     picture(tmp_path / "a.png")
