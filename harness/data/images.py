@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal
@@ -134,7 +135,7 @@ class Images:
             raise DataUnavailable(
                 f"data `images`: there is no folder {folder}", hint="paths are relative to the specification"
             )
-        files = sorted(file for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+        files = sorted(file for file in _walk(folder) if file.suffix.lower() in SUFFIXES and file.is_file())
         if not files:
             raise DataUnavailable(f"data `images`: no file in {folder} ends in {', '.join(SUFFIXES)}")
         return files
@@ -143,6 +144,18 @@ class Images:
 def create(_settings: object) -> Images:
     """Return the provider."""
     return Images()
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder and those in it, linked ones too; what is hidden are copies of editors."""
+    for parent, folders, names in os.walk(folder, followlinks=True):
+        here = Path(parent)
+        folders[:] = [name for name in folders if not (name.startswith(".") or _leads_back(here, here / name))]
+        yield from (here / name for name in names if not name.startswith("."))
+
+
+def _leads_back(parent: Path, folder: Path) -> bool:
+    return folder.is_symlink() and parent.resolve().is_relative_to(folder.resolve())
 
 
 def _labels(

@@ -440,6 +440,17 @@ def test_folders_of_classes_are_called_by_numbers_or_by_names(tmp_path: Path) ->
     assert take(Images(), PICTURE, {"path": str(tmp_path), "classes": ["extra", "2", "10"]})[2] == [2, 1, 0]
 
 
+def test_linked_folders_are_classes_and_hidden_ones_are_not(tmp_path: Path) -> None:
+    picture(tmp_path / "elsewhere" / "a.png")
+    folder = tmp_path / "images"
+    for name in ("dog/b.png", "dog/._b.png", ".ipynb_checkpoints/b-checkpoint.png"):
+        picture(folder / name)
+    (folder / "cat").symlink_to(tmp_path / "elsewhere")
+    (folder / "dog" / "all").symlink_to(folder)
+    data, _, labels = take(Images(), PICTURE, {"path": str(folder)})
+    assert (labels, data.classes) == ([0, 1], ("cat", "dog"))
+
+
 def test_changed_images_are_other_examples(tmp_path: Path) -> None:
     request = DataRequest(provider="images", options={"path": str(tmp_path)})
     picture(tmp_path / "a.png")
