@@ -25,12 +25,12 @@ def write_module(task: ExportTask) -> None:
         ExportFailed: The definition or the recipe cannot be used.
     """
     model = make_model(task)
-    with torch.no_grad():
-        outputs = tuple(flatten(model.module(*model.example_inputs)))
     with task.phase("lower", f"writing by {task.export.recipe}"):
         content = _RECIPES.find(task.export.recipe).load()(model.module, model.example_inputs)
     if not isinstance(content, bytes):
         raise ExportFailed(f"recipe `{task.export.recipe}` returned {type(content).__name__}", hint="return bytes")
+    with torch.no_grad():  # last: a model that has a state changes it
+        outputs = tuple(flatten(model.module(*model.example_inputs)))
     described = tuple(
         TensorInfo(name=f"output_{index}", dtype=dtype_name(tensor.dtype), shape=tuple(tensor.shape))
         for index, tensor in enumerate(outputs)

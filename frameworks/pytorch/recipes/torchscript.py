@@ -31,11 +31,15 @@ def write_lite(module: nn.Module, example_inputs: Inputs) -> bytes:
 
 
 def _trace(module: nn.Module, example_inputs: Inputs) -> torch.jit.ScriptModule:
+    """Trace a module, which executes it; the traced one has its buffers, and begins with the state before."""
+    state = [(buffer, buffer.clone()) for buffer in module.buffers()]
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")  # TorchScript is no longer developed, which is why it is a reference
         traced: torch.jit.ScriptModule = torch.jit.trace(  # type: ignore[no-untyped-call]
             module, example_inputs, check_trace=False
         )
+        for buffer, before in state:
+            buffer.copy_(before)
     return traced
 
 

@@ -17,6 +17,22 @@ from harness.display.quiet import QuietTask
 
 FORMS = ("eager", "torchscript", "lite_interpreter")
 
+RUNNING_SUM = """
+import torch
+
+class Sum(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(1, 3))
+
+    def forward(self, x):
+        self.total.add_(x)
+        return self.total * 1.0
+
+def running_sum():
+    return Sum(), (torch.ones(1, 3),)
+"""
+
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
@@ -48,6 +64,25 @@ def test_each_form_gives_the_same_outputs(models: dict[str, Path], tmp_path: Pat
         assert completed.ok, completed.stderr
         outputs[name] = struct.unpack("<10f", Path(f"{base}-0.bin").read_bytes())
     assert outputs[form] == pytest.approx(outputs["eager"], rel=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["eager", "torchscript"])
+def test_a_model_with_a_state_is_written_with_its_first_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    (tmp_path / "state_nets.py").write_text(RUNNING_SUM)
+    monkeypatch.chdir(tmp_path)
+    framework = pytorch.create(Settings(cache_dir=tmp_path / "cache"))
+    export = Export(definition="state_nets:running_sum", recipe=form)
+    framework.export(export, tmp_path / "sum.pt", QuietTask())
+    (tmp_path / "x.bin").write_bytes(struct.pack("<6f", *[1.0] * 6))
+    files = ("--inputs", str(tmp_path / "x.bin"), "--outputs", str(tmp_path / "y"), "--examples", "2")
+
+    completed = run(tmp_path, "--model", str(tmp_path / "sum.pt"), "--threads", "1", *files)
+
+    assert completed.ok, completed.stderr
+    assert struct.unpack("<6f", (tmp_path / "y-0.bin").read_bytes()) == (1.0, 1.0, 1.0, 2.0, 2.0, 2.0)
 
 
 @pytest.mark.slow
