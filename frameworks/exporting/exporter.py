@@ -23,7 +23,7 @@ from harness.core.cached_files import ExportReport
 from harness.core.command import SIGKILL, Command, Completed
 from harness.core.errors import EnvironmentProblem, ExportFailed
 from harness.core.protocols import Task
-from harness.files.digests import sha256_of_file, sha256_of_files
+from harness.files.digests import sha256_of_file, sha256_of_files, sha256_of_folder
 from harness.files.drafts import open_scratch_folder
 
 _TIMEOUT_S: Final = 30 * 60.0
@@ -71,7 +71,7 @@ class FileExporter(Struct, frozen=True):
     def fingerprint(self, export: Export) -> Mapping[str, str]:
         """Return everything beside the request that determines the file: versions, digests of all sources involved.
 
-        An option that names an existing file (a checkpoint) counts with that file's content.
+        An option that names an existing file or folder (a checkpoint) counts with its content.
 
         Raises:
             ExportFailed: There is no such definition or recipe, or its sources cannot be read.
@@ -86,6 +86,8 @@ class FileExporter(Struct, frozen=True):
         for name, value in export.options.items():
             if isinstance(value, str) and value and Path(value).is_file():
                 parts[f"option {name}"] = sha256_of_file(Path(value))
+            elif isinstance(value, str) and value and Path(value).is_dir():
+                parts[f"option {name}"] = sha256_of_folder(Path(value))
         return parts
 
     def check(self, export: Export) -> None:

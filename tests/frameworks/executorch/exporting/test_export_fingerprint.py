@@ -155,6 +155,18 @@ def test_the_fingerprint_covers_the_content_of_files_named_by_options(workplace:
     assert EXPORTER.fingerprint(users("checkpoint_nets:tiny", weights="weights.pth")) != before
 
 
+def test_the_fingerprint_covers_the_content_of_folders_named_by_options(workplace: Path) -> None:
+    (workplace / "folder_nets.py").write_text("")
+    weights = workplace / "checkpoint" / "shards" / "0.safetensors"
+    weights.parent.mkdir(parents=True)
+    weights.write_bytes(b"trained")
+    before = EXPORTER.fingerprint(users("folder_nets:tiny", weights="checkpoint"))
+
+    weights.write_bytes(b"trained longer")
+
+    assert EXPORTER.fingerprint(users("folder_nets:tiny", weights="checkpoint")) != before
+
+
 def test_the_fingerprint_covers_only_version_and_file_of_an_installed_module() -> None:
     assert EXPORTER.fingerprint(users("pydantic.fields:Field"))["definition_version"] == metadata.version("pydantic")
     assert set(provenance.user_sources("pydantic.fields")) == {"pydantic.fields"}
