@@ -200,7 +200,10 @@ class Generation:
                 last = min(first + step, end)
                 self._model.execute(text[first:last], first - begin)
                 logarithms += self._model.log_probabilities(text[first + 1 : last + 1])
-        return math.exp(-math.fsum(logarithms) / total)
+        try:
+            return math.exp(-math.fsum(logarithms) / total)
+        except OverflowError:  # as of C++'s exp
+            return math.inf
 
 
 def _print_earlier(prompts: Sequence[tuple[int, int]]) -> dict[str, list[int]]:

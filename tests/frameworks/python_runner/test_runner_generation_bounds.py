@@ -70,6 +70,18 @@ def test_of_a_long_generation_all_times_are_printed_and_the_first_tokens() -> No
     assert (len(stream["token_times_ns"]), len(stream["tokens"])) == (5000, 4096)
 
 
+def test_a_perplexity_beyond_the_range_of_numbers_is_infinite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Counting, "log_probabilities", lambda _, tokens: [-1000.0] * len(tokens))
+    (tmp_path / "text").write_bytes(bytes(8 * 5))
+    work = generation_of(Counting(), "--generate", "2", "--prompt-tokens", "1", "--perplexity", str(tmp_path / "text"))
+    work.iterate(timed=True)
+    work.finish()
+    values = [json.loads(line.removeprefix("PyTorchObserver ")) for line in work.lines()]
+    assert [line["value"] for line in values if line.get("metric") == "perplexity"] == ["inf"]
+
+
 def test_made_up_tokens_are_of_the_vocabulary_and_always_the_same() -> None:
     tokens = make_up_tokens(2000, 50)
     assert set(tokens) == set(range(50))
