@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from harness.analysis.summary import summarise
 from harness.core.benchmark import ERROR
 from harness.core.metric import ControlSide, Direction, Metric
 from harness.files.numbers import UnreadableNumbers, read_numbers
+
+_REAL: Final = "biuf"
+"""NumPy's kinds of truth values, integers and floating-point numbers."""
 
 
 class GoldenMismatch(Exception):
@@ -45,6 +49,9 @@ def compare_with_golden(
     except UnreadableNumbers as error:
         hint = "" if dtype else " (say `dtype` of the output file, where it is raw)"
         raise GoldenMismatch(f"{name}: {error}{hint}") from error
+    for which, numbers in ((output.name, values), (f"the golden file {golden.name}", expected)):
+        if numbers.dtype.kind not in _REAL:
+            raise GoldenMismatch(f"{name}: {which} holds {numbers.dtype.name}, and only real numbers are compared")
     if values.size != expected.size:
         raise GoldenMismatch(
             f"{name}: {output.name} has {values.size} numbers, and the golden file {golden.name} has {expected.size}"

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import harness
 from harness.core.result import Outcome, Result
@@ -114,6 +115,14 @@ def test_other_shapes_are_a_failure_in_words(place: Path) -> None:
     result = measure(place, npy(1, 2, 3, 4, shape=(2, 2)), npy(1, 2, 3, 4, shape=(1, 4)), suffix=".npy")
     assert result.outcome is Outcome.FAILED
     assert "has the shape [2, 2], and the golden file golden.npy [1, 4]" in (result.reason or "")
+
+
+@pytest.mark.parametrize("values", [np.array([1 + 1j]), np.array(["one"])])
+def test_what_is_no_real_number_is_a_failure_in_words(place: Path, values: NDArray[Any]) -> None:
+    np.save("made.npy", values)
+    result = measure(place, Path("made.npy").read_bytes(), npy(1), suffix=".npy")
+    assert result.outcome is Outcome.FAILED
+    assert f"scores: out.npy holds {values.dtype.name}, and only real numbers are compared" in (result.reason or "")
 
 
 def test_a_list_that_asks_for_errors_needs_golden_outputs(place: Path) -> None:
