@@ -53,7 +53,7 @@ def read_numbers(path: Path, dtype: str | None = None) -> tuple[Array, str]:
     try:
         if is_self_describing(path):
             numbers = np.load(path, allow_pickle=False)
-            return numbers, numbers.dtype.name
+            return numbers.astype(numbers.dtype.newbyteorder("="), copy=False), numbers.dtype.name
         if dtype is None or dtype == TEXT:
             return _parse_text(path), "float64"
         return _read_raw(path, DTYPES.get(dtype, dtype))
