@@ -18,7 +18,7 @@ from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, EnvironmentProblem
 from harness.core.generation import PROMPT
 from harness.core.measurement import Job
-from harness.core.protocols import Framework, Generating, RunnerSubstituting
+from harness.core.protocols import Framework, Generating, InputDescribing, RunnerSubstituting
 from harness.core.result import Outcome, Report, Result
 from harness.files.digests import md5_of_file
 from harness.files.programs import RUNNER
@@ -107,6 +107,7 @@ def _adapt(job: Job, framework: Framework | None) -> Job | Failure:
     if framework is None:
         return job
     try:
+        _check_inputs(job, framework)
         build = substitute_runner(framework, job.build, job.benchmark, job.files)
         return replace(job, build=build, files={**job.files, **_make_prompt(framework, job.benchmark, job.files)})
     except BenchmarkFailed as error:
@@ -114,6 +115,35 @@ def _adapt(job: Job, framework: Framework | None) -> Job | Failure:
         return Failure(Outcome.UNSUPPORTED if unsupported else Outcome.FAILED, error.message, error.hint)
     except EnvironmentProblem as error:
         return Failure(Outcome.FAILED, error.message, error.hint, is_environment_problem=True)
+
+
+def _check_inputs(job: Job, framework: Framework) -> None:
+    """Check that the inputs that a test names are those that its program is executed with.
+
+    Raises:
+        BenchmarkFailed: Their shapes differ, so that the numbers would be those of another amount of work.
+    """
+    benchmark = job.benchmark
+    if not benchmark.inputs or benchmark.commands or benchmark.app is not None or benchmark.generation is not None:
+        return
+    if not isinstance(framework, InputDescribing):
+        return
+    try:
+        executed = [tensor.shape for tensor in framework.describe_inputs(job)]
+    except BenchmarkFailed:
+        return  # its runner says what is wrong with the program
+    reports = (file.report for file in job.files.values() if file.report is not None)
+    exported = next((report.inputs for report in reports if report.inputs), ())
+    named = [item.shape for item in exported or benchmark.inputs]
+    if executed != named:
+        raise BenchmarkFailed(
+            f"the test names inputs {_list_shapes(named)}, and its program is executed with {_list_shapes(executed)}",
+            hint="give a program for each shape, or correct `inputs`; of a size that varies the largest is executed",
+        )
+
+
+def _list_shapes(shapes: Sequence[tuple[int, ...]]) -> str:
+    return ", ".join(str(list(shape)) for shape in shapes) or "none"
 
 
 def substitute_runner(
