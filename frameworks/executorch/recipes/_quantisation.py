@@ -38,11 +38,16 @@ def quantise(
     quantizer = XNNPACKQuantizer().set_global(
         get_symmetric_quantization_config(is_per_channel=True, is_dynamic=is_dynamic)
     )
-    prepared = prepare_pt2e(capture(module, example_inputs).module(), quantizer)
+    exported = capture(module, example_inputs).module()
+    own = {name for name, _ in exported.named_buffers()}
+    prepared = prepare_pt2e(exported, quantizer)
+    state = [(buffer, buffer.clone()) for name, buffer in prepared.named_buffers() if name in own]
     count = 0
     with torch.no_grad():
         for count, batch in enumerate(calibration, start=1):  # noqa: B007 - counted, because an iterable has no length
             prepared(*batch)
+        for buffer, before in state:  # a program does not begin with what calibration left in its state
+            buffer.copy_(before)
     if count == 0:
         raise ExportFailed("static quantisation needs calibration data", hint="set `calibration` to 1 or more")
     return capture(convert_pt2e(prepared), example_inputs, find_dynamic_shapes(module))

@@ -83,15 +83,21 @@ def compare_layers(request: LayerRequest, say: Say) -> LayerGaps:
         for number, inputs in enumerate(itertools.islice(examples, count), start=1):
             say(f"comparing layers {number}/{count}")
             cast = inputs_of(program, inputs)
-            expected = reference.module(*inputs)
-            simulated = tapped.module(*cast) if steps.quantises else expected
-            actual = with_taps(cast)
+            copies = [_copy(cast) for _ in range(3)]  # kept: a program may return its inputs
+            expected = reference.module(*_copy(inputs))
+            simulated = tapped.module(*copies[0]) if steps.quantises else expected
+            actual = with_taps(copies[1])[-tapped.outputs - len(taps) :]  # before them are inputs that it changed
             _add(quantised, expected, simulated)
             _add(lowered, simulated, actual)
-            for own, other in zip(without(cast), actual, strict=False):
+            for own, other in zip(without(copies[2])[-tapped.outputs :], actual, strict=False):
                 untouched.add(own, other)
     gaps = (*_gaps(quantised, Stage.QUANTISED, Stage.EXPORTED), *_gaps(lowered, Stage.HOST, stage))
     return LayerGaps(gaps=gaps, notes=_notes(untouched, count, len(taps)))
+
+
+def _copy(inputs: Inputs) -> Inputs:
+    """Return inputs that a program may change: each of the programs gets the example as it is."""
+    return tuple(tensor.clone() for tensor in inputs)
 
 
 class _Executable(Struct, frozen=True):

@@ -70,9 +70,7 @@ def test_of_a_long_generation_all_times_are_printed_and_the_first_tokens() -> No
     assert (len(stream["token_times_ns"]), len(stream["tokens"])) == (5000, 4096)
 
 
-def test_a_perplexity_beyond_the_range_of_numbers_is_infinite(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_perplexity_beyond_the_range_of_numbers_is_infinite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Counting, "log_probabilities", lambda _, tokens: [-1000.0] * len(tokens))
     (tmp_path / "text").write_bytes(bytes(8 * 5))
     work = generation_of(Counting(), "--generate", "2", "--prompt-tokens", "1", "--perplexity", str(tmp_path / "text"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -45,6 +46,29 @@ class Wide(nn.Module):
 
     def forward(self, x):
         return self.head(self.act(self.conv(x)).mean((2, 3)))
+
+class Doubling(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(6, 6)
+        self.head = nn.Linear(6, 5)
+
+    def forward(self, x):
+        x.mul_(2)
+        return self.head(torch.tanh(self.body(x)))
+
+class Summing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(6, 6)
+        self.register_buffer("total", torch.full((1, 6), 0.5))
+
+    def forward(self, x):
+        self.total.add_(self.body(x))
+        return self.total * 1.0
+
+def doubling():
+    return Doubling(), (torch.randn(1, 6),)
 
 def clamped():
     return Clamped(), (torch.randn(1, 3, 8, 8),)
@@ -147,6 +171,33 @@ def test_the_runtime_is_compared_with_the_quantised_program(gaps: Mapping[str, L
 def test_further_outputs_do_not_change_the_programs_own(gaps: Mapping[str, LayerGaps], name: str) -> None:
     assert gaps[name].notes[1].startswith("its own outputs are bit by bit")
     assert gaps[name].unavailable is None
+
+
+@slow
+def test_layers_of_a_model_that_changes_its_input_are_of_the_same_example(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "doubling_nets.py").write_text(NETS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    examples = write_test_examples(tmp_path / "examples", np.ones((2, 1, 6), "float32"))
+    gaps = compare(tmp_path, examples, Export(definition="doubling_nets:doubling", recipe="portable"))
+    assert gaps.gaps
+    assert all(gap.sqnr_db is None or gap.sqnr_db > 100 for gap in gaps.gaps)
+
+
+@slow
+def test_a_quantised_program_begins_with_the_first_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch  # noqa: PLC0415 - seconds
+
+    from frameworks.executorch.recipes import xnnpack_q8  # noqa: PLC0415 - likewise
+
+    (tmp_path / "summing_nets.py").write_text(NETS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    inputs = (torch.randn(1, 6),)
+    module = importlib.import_module("summing_nets").Summing().eval().requires_grad_(requires_grad=False)
+    program = xnnpack_q8.quantise(module, inputs, [inputs] * 3)
+    assert program.state_dict["total"].tolist() == [[0.5] * 6]
 
 
 def test_a_recipe_that_does_not_show_its_program_has_no_gaps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
