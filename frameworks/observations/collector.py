@@ -29,6 +29,10 @@ EXECUTORCH_STATS: Final = "executorch_stats"
 MOST_TOKEN_LATENCIES: Final = 100_000
 """Samples of the time of each token that a launch keeps, evenly."""
 
+LARGEST: Final = 1e150
+"""Magnitude beyond which a number is no figure: squares of smaller ones can be summed over as many samples as an output
+holds, and converted to any unit, without leaving the range of a double."""
+
 _SHOWN_TOKENS: Final = 64
 
 Key = tuple[str, str, str]
@@ -270,7 +274,7 @@ def parse_number(value: object) -> float:
     """Parse a finite number, printed as number or as text.
 
     Raises:
-        BadObservation: It is neither, or not finite.
+        BadObservation: It is neither, not finite, or larger than any figure (`LARGEST`).
     """
     if isinstance(value, bool) or not isinstance(value, (str, int, float)) or (isinstance(value, str) and "_" in value):
         raise BadObservation(f"value {quote(value)} is not a number")
@@ -282,6 +286,8 @@ def parse_number(value: object) -> float:
         raise BadObservation("a value is too large for a double") from error
     if not math.isfinite(result):
         raise BadObservation(f"value {quote(value)} is not finite")
+    if abs(result) > LARGEST:
+        raise BadObservation(f"value {quote(value)} is too large for a figure")
     return result
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from frameworks.observations.collector import LARGEST
 from frameworks.observations.observer import parse_announced, parse_lines
 from harness.core.metric import Observation
 from harness.core.note import Note
@@ -190,6 +191,8 @@ def test_incompatible_units_are_kept_apart_and_reported() -> None:
         ((VALUE % 1).replace('"1"', "true"), "value true is not a number"),
         ((VALUE % 1).replace('"1"', "null"), "value null is not a number"),
         ((VALUE % 1).replace('"1"', "1" + "0" * 400), "too large"),
+        (VALUE % "-1.7e308", 'value "-1.7e308" is too large for a figure'),
+        ('PyTorchObserver {"type": "NET", "metric": "latency", "summary": {"p50": 1e151}}', "1e+151 is too large"),
         ((VALUE % 1).replace('"1"', "1" + "0" * 5000), "not JSON"),
         ((VALUE % 1)[:-5], "not JSON"),
         ('PyTorchObserver {"type": "NET", "unit": "us", "value": 1}', "its `metric` is null, not a name"),
@@ -337,7 +340,7 @@ def test_no_text_raises(text: str) -> None:
 
 
 @untimed
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
+@given(st.lists(st.floats(min_value=-LARGEST, max_value=LARGEST), min_size=1))
 def test_printed_samples_are_parsed_exactly_despite_text_between(samples: list[float]) -> None:
     noise = ["", "text", VALUE % "bad", "PyTorchObserver {"]
     lines = [line for i, sample in enumerate(samples) for line in (noise[i % len(noise)], VALUE % repr(sample))]
