@@ -137,7 +137,7 @@ def record_launch(
 def fetch_outputs(
     record: LaunchRecord, benchmark: Benchmark, session: Session, names: PlaceholderValues, scratch: Path
 ) -> LaunchRecord:
-    """Fetch the output files of a launch that succeeded to the host; a missing one makes it fail."""
+    """Fetch the output files of a launch that succeeded to the host; one that is missing, or no file, makes it fail."""
     if record.launch.outcome is not Outcome.OK or not benchmark.output_files:
         return record
     files: dict[str, Path] = {}
@@ -147,11 +147,14 @@ def fetch_outputs(
         try:
             session.pull(remote, files[output.key])
         except FileNotFoundError:
-            failed = record.launch.model_copy(
-                update={"outcome": Outcome.FAILED, "reason": f"the program ended well but did not write {remote}"}
-            )
-            return replace(record, launch=failed)
+            return _fail(record, f"the program ended well but did not write {remote}")
+        except BenchmarkFailed as error:
+            return _fail(record, f"the program ended well but {error.message}")
     return replace(record, completed=(*record.completed[:-1], replace(record.completed[-1], files=files)))
+
+
+def _fail(record: LaunchRecord, reason: str) -> LaunchRecord:
+    return replace(record, launch=record.launch.model_copy(update={"outcome": Outcome.FAILED, "reason": reason}))
 
 
 def command_logs(title: str, completed: Sequence[Completed]) -> tuple[RawLog, ...]:

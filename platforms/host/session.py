@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from harness import shell
 from harness.core.command import Command, Completed
 from harness.core.device import Device, DeviceState
-from harness.core.errors import EnvironmentProblem, OutOfSpace
+from harness.core.errors import BenchmarkFailed, EnvironmentProblem, OutOfSpace
 from harness.core.note import Note
 from harness.core.protocols import Staged
 from harness.files.atomic import replacing
@@ -38,6 +38,7 @@ _DIGITS = 6
 """Length of the names of folders in one session: their paths are equally long, because the length of an argument moves
 the stack of a program, and with it its speed."""
 _LOCK: Final = ".lock"
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NOT_PINNED: Final = Note(
     code="not_pinned",
     message="not pinned: this system cannot pin programs to CPUs, and may move them between fast and slow ones",
@@ -153,7 +154,7 @@ class HostSession:
                 self._copies.link(folder / name, path)
             executables = {name: str(_executable(path, folder / "programs")) for name, path in programs.items()}
         except OSError as error:
-            kind = OutOfSpace if error.errno in {errno.ENOSPC, errno.EDQUOT} else EnvironmentProblem
+            kind = OutOfSpace if error.errno in _FULL else EnvironmentProblem
             raise kind(
                 f"cannot stage {error.filename or folder}: {error.strerror}", hint="check space and permissions there"
             ) from error
@@ -190,18 +191,23 @@ class HostSession:
 
         Raises:
             FileNotFoundError: There is no such file, or it lies outside and was not written since the last launch.
+            BenchmarkFailed: It is no regular file, or cannot be read.
+            OutOfSpace: This machine has no room for it.
         """
         source = Path(remote)
         is_inside = source.is_relative_to(self._folder) and ".." not in source.parts
-        version = _FileVersion.read(source)
-        if not is_inside and (version.changed_ns < self._began_ns - _TICK_NS or self._pulled.get(source) == version):
-            raise FileNotFoundError(f"{remote} was not written since the launch")
-        local.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(local) as draft:
-            shutil.copyfile(source, draft)
-        self._pulled[source] = version
-        if is_inside:
-            source.unlink()
+        try:
+            version = self._read_version(source, is_inside=is_inside)
+            _fetch(source, local)
+            self._pulled[source] = version
+            if is_inside:
+                source.unlink()
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            if error.errno in _FULL:
+                raise OutOfSpace(f"no space left for {remote}", hint=f"make room for {local.parent}") from error
+            raise BenchmarkFailed(f"{remote} cannot be fetched: {error.strerror}") from error
 
     def release(self, staged: Staged, names: Collection[str]) -> None:
         """Remove a folder, and the copies of named files; those that are used where they are stay."""
@@ -212,6 +218,12 @@ class HostSession:
     def state(self) -> DeviceState:
         """Read the machine's state now."""
         return self._state.read()
+
+    def _read_version(self, source: Path, *, is_inside: bool) -> _FileVersion:
+        version = _FileVersion.read(source)
+        if not is_inside and (version.changed_ns < self._began_ns - _TICK_NS or self._pulled.get(source) == version):
+            raise FileNotFoundError(f"{source} was not written since the launch")
+        return version
 
     def _pin_to(self, cpus: tuple[int, ...], command: Command) -> Command:
         placed = replace(command, cwd=command.cwd or self._folder)
@@ -258,6 +270,20 @@ class _PinnedProcess(Struct, frozen=True):
 
     def finish(self) -> Completed:
         return self.complete(self.process.finish())
+
+
+def _fetch(source: Path, local: Path) -> None:
+    """Copy a file that a program wrote. A pipe or device has no end, or none that fits a disk.
+
+    Raises:
+        BenchmarkFailed: It is no regular file.
+        OSError: It cannot be copied.
+    """
+    if not source.is_file():
+        raise BenchmarkFailed(f"{source} is no regular file", hint="let the program write a file there")
+    local.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(local) as draft:
+        shutil.copyfile(source, draft)
 
 
 def _executable(path: Path, folder: Path) -> Path:

@@ -168,6 +168,16 @@ def test_an_output_file_is_fetched_and_a_stale_one_is_ignored(session: Session, 
     assert "did not write" in (result.reason or "")
 
 
+def test_an_output_that_is_a_pipe_fails_the_launch_and_keeps_its_log(session: Session, scratch: Path) -> None:
+    output = OutputFile(key="output_files.log", filename="log.txt", location="{TGTDIR}/log.txt")
+    text = command("import os, sys; os.mkfifo(sys.argv[1]); print(sys.argv[2])", "{TGTDIR}log.txt", line(9))
+    result = measure_job(benchmark(text, output_files=(output,)), session, scratch)
+    assert result.outcome is Outcome.FAILED
+    assert "the program ended well but" in (result.reason or "")
+    assert "is no regular file" in (result.reason or "")
+    assert any("9" in log.text for log in result.logs)
+
+
 def test_host_steps_run_before_and_after_and_may_report(session: Session, scratch: Path) -> None:
     before = HostStep(commands=(command("open('made', 'w').write('x')"),))
     after = HostStep(commands=(command(OBSERVE, line(0.9, "accuracy")),))

@@ -59,6 +59,7 @@ class Session(Protocol):
 
         Raises:
             FileNotFoundError: The device has no such file.
+            BenchmarkFailed: What is there is no file, or cannot be read.
             DeviceLost: The device became unreachable.
         """
 

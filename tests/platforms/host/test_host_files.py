@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.command import Command
-from harness.core.errors import BenchmarkFailed, EnvironmentProblem
+from harness.core.errors import BenchmarkFailed, EnvironmentProblem, OutOfSpace
 from harness.core.protocols import Staged
 from harness.testing.progress import RecordedProgress
 from platforms.host import file_copies
@@ -117,6 +117,39 @@ def test_outputs_outside_stay_there_and_old_ones_are_not_pulled(session: HostSes
     assert not (tmp_path / "none").exists()
     with pytest.raises(FileNotFoundError):
         session.pull(f"{session.stage({}, {}).folder}/../../../users.log", tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ('mkfifo "$0"', "is no regular file"),
+        ('ln -s /dev/zero "$0"', "is no regular file"),
+        ('mkdir "$0"', "is no regular file"),
+        ('ln -s "$0" "$0"', "cannot be fetched: Too many levels of symbolic links"),
+    ],
+)
+def test_an_output_that_is_no_file_fails_and_is_not_read(
+    session: HostSession, tmp_path: Path, script: str, reason: str
+) -> None:
+    remote = f"{session.stage({}, {}).folder}/out"
+    session.run(Command(("/bin/sh", "-c", script, remote)))
+    with pytest.raises(BenchmarkFailed, match=reason):
+        session.pull(remote, tmp_path / "got")
+    assert not (tmp_path / "got").exists()
+
+
+def test_a_full_disk_is_told_from_a_bad_output(
+    session: HostSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_paths: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    remote = f"{session.stage({}, {}).folder}/out"
+    session.run(Command(("/bin/sh", "-c", 'echo 1 >"$0"', remote)))
+    monkeypatch.setattr("platforms.host.session.shutil.copyfile", refuse)
+    with pytest.raises(OutOfSpace, match="no space left for"):
+        session.pull(remote, tmp_path / "got")
+    assert not (tmp_path / "got").exists()
 
 
 def test_a_missing_file_is_a_problem_of_the_environment(session: HostSession, tmp_path: Path) -> None:
