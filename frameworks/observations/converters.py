@@ -63,6 +63,9 @@ def parse_files(completed: Sequence[Completed], benchmark: Benchmark) -> Parsed:
         notes += add_place(file.filename, problems)
         if file.converter == _TOKEN_LINES:
             notes += _note_missing_tokens(file.filename, parsed, problems)
+        elif not parsed and not problems:
+            hint = "compare the file, in UTF-8, with what its `converter` reads, or leave that out"
+            notes.append(Note(code="output_file", message=f"{file.filename}: no observation found in it", hint=hint))
     return tuple(observations), tuple(notes)
 
 

@@ -40,6 +40,9 @@ _RESULT = re.compile(rf'\A(?=\{{.*"{MLPERF_CLIENT_SUCCESS}")').search
 _NAMED = re.compile(r'"type"\s*:\s*"([^"\\]+)"\s*,\s*"metric"\s*:\s*"([^"\\]+)"')
 """Type and metric of an object that is not valid JSON, in the order in which programs write them."""
 
+_BYTE_ORDER_MARK: Final = "\ufeff"
+"""What programs of Windows write at the beginning of a text in UTF-8."""
+
 _Search = Callable[[str, int], re.Match[str] | None]
 
 _decode: Callable[[str, int], tuple[dict[str, object], int]] = json.JSONDecoder().raw_decode
@@ -62,6 +65,7 @@ def parse_lines(
         The observations; and at most one note of each of these codes: `bad_lines`, which quotes the first bad lines by
         1-based number; `lost_metric`, which names metrics that were printed without any readable number; `units`.
     """
+    text = text.removeprefix(_BYTE_ORDER_MARK)
     collector = ObservationCollector()
     bad: list[BadObservation] = []
     document = None if identifiers else _document(text)
@@ -82,6 +86,7 @@ def parse_announced(
     Result as of `parse_lines`, but there are no documents: an object counts where it is announced. If no words announce
     one, a line counts that names a `type` and a `metric`; every other line is the program's own business.
     """
+    text = text.removeprefix(_BYTE_ORDER_MARK)
     if not identifiers:
         text = "\n".join(line if _is_observation(line) else "" for line in text.split("\n"))
     collector = ObservationCollector()

@@ -178,6 +178,21 @@ def test_output_files_with_a_converter_are_read(tmp_path: Path) -> None:
     assert notes == ()
 
 
+@pytest.mark.parametrize("text", [f"{LINE % 1}\n{LINE % 2}\n", f"[{LINE % 1}, {LINE % 2}]"])
+def test_a_byte_order_mark_hides_no_observation(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x").write_text(text, encoding="utf-8-sig")
+    observations, notes = framework().parse([said(x=tmp_path / "x")], benchmark(output("x", "json_converter")))
+    assert [observation.samples for observation in observations] == [(1.0, 2.0)]
+    assert notes == ()
+
+
+@pytest.mark.parametrize("content", [b"", (LINE % 1).encode("utf-16")], ids=["empty", "UTF-16"])
+def test_an_output_file_in_which_its_converter_finds_nothing_is_noted(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x").write_bytes(content)
+    _, notes = framework().parse([said(x=tmp_path / "x")], benchmark(output("x", "json_converter")))
+    assert [(note.code, note.message) for note in notes] == [("output_file", "x.txt: no observation found in it")]
+
+
 @pytest.mark.parametrize(
     ("converter", "reason"),
     [("etdump", "no converter `etdump`"), ("json_with_identifier_converter", "has no `identifier`")],
