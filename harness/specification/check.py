@@ -114,7 +114,7 @@ def _explain(findings: Findings, known: Collection[str], error: ValidationError)
     paths = explain(findings, known)
     if paths:
         return paths
-    for detail in error.errors():  # JSON Schema takes 1.0 for an integer, we do not
+    for detail in error.errors():
         findings.add(join("", *detail["loc"]), f"{detail['msg'][:1].lower()}{detail['msg'][1:]}")
     return [detail["loc"] for detail in error.errors()]
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.validators import extend
 
 from harness.core.placeholders import suggest
 from harness.core.scalars import suggest_share
@@ -21,6 +22,12 @@ _KINDS = {
     "array": "a list",
     "object": "an object",
 }
+
+_Validator = extend(  # type: ignore[no-untyped-call] # of a library without types
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),
+)
+"""JSON Schema takes 1.0 for an integer, and specifications do not."""
 
 _NUMBERS = re.compile(r"[0-9]+(\s*[,x]\s*[0-9]+)*")
 """Dimensions, as other tools write them."""
@@ -49,7 +56,7 @@ def explain(findings: Findings, known: Collection[str]) -> Sequence[tuple[str | 
     Returns:
         The path to every error, including those that were known.
     """
-    validator = Draft202012Validator(specification_schema())
+    validator = _Validator(specification_schema())
     errors = [precise for error in validator.iter_errors(findings.document.value) for precise in _precise(error)]
     for error in errors:
         if _pointer(error) not in known:
@@ -154,7 +161,7 @@ def _type_hint(error: ValidationError, pointer: str) -> str | None:
         return f"write it in brackets: [{_as_item(value)}]"
     if isinstance(value, list):
         return 'name each of them: { "NAME": ... }' if _takes_names(error.schema) else None
-    return f'write it in quotes: "{show(value)}"' if "text" in expected and not isinstance(value, dict) else None
+    return _scalar_hint(value, expected)
 
 
 def _text_hint(text: str, expected: Collection[str], pointer: str) -> str | None:
@@ -164,6 +171,15 @@ def _text_hint(text: str, expected: Collection[str], pointer: str) -> str | None
     if pointer.endswith("/commands"):
         return "write a list of command lines, or use `command`"
     return f"write it in brackets: [{_as_item(text)}]" if "a list" in expected else None
+
+
+def _scalar_hint(value: object, expected: Collection[str]) -> str | None:
+    """Suggest how to write a number or truth value that should be a text or a whole number."""
+    if "text" in expected and not isinstance(value, dict):
+        return f'write it in quotes: "{show(value)}"'
+    if isinstance(value, float) and value.is_integer() and "a whole number" in expected:
+        return f"write it as a whole number: {value:.0f}"
+    return None
 
 
 def _as_item(value: object) -> str:

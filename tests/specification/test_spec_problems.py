@@ -22,7 +22,7 @@ MODEL_PROBLEMS: list[tuple[Members, str, str, str]] = [
     ({"colour": 3}, "/model/colour", "unknown key `colour`", "allowed when a placeholder uses it: {colour}"),
     ({"repeat": 0}, "/model/repeat", "must be at least 1, got 0", ""),
     ({"repeat": 1.5}, "/model/repeat", "expected a whole number, got 1.5", ""),
-    ({"repeat": 2.0}, "/model/repeat", "input should be a valid integer", ""),
+    ({"repeat": 2.0}, "/model/repeat", "expected a whole number, got 2.0", "write it as a whole number: 2"),
     ({"timeout": 0}, "/model/timeout", "must be more than 0, got 0", ""),
     ({"repeat_precision": 2}, "/model/repeat_precision", "must be less than 1, got 2", "did you mean 0.02?"),
     ({"cooldown": -1}, "/model/cooldown", "must be at least 0, got -1", ""),
@@ -361,6 +361,15 @@ def test_a_mistake_in_the_model_does_not_hide_those_of_the_tests(complain: Compl
         "/model/repeat", "/model/files/x", "/model/files/x/file", "/tests/0/command",
     ]  # fmt: skip
     assert problems[-1].message == "unknown placeholder {files.z}"
+
+
+def test_a_whole_number_with_a_point_is_one_problem_among_others(complain: Complain) -> None:
+    problems = complain({"repeat": 2.0}, {"command": "{program}", "iter": 1e1, "timeout": -1})
+    assert [(problem.pointer, problem.hint) for problem in problems] == [
+        ("/model/repeat", "write it as a whole number: 2"),
+        ("/tests/0/iter", "write it as a whole number: 10"),
+        ("/tests/0/timeout", None),
+    ]
 
 
 def test_steps_of_model_and_test_cannot_share_the_name_of_a_file(complain: Complain) -> None:
