@@ -90,10 +90,10 @@ def _open(path: Path) -> int:
     try:
         descriptor = _open_or_create(path)
     except OSError as error:
-        raise EnvironmentProblem(
-            f"cannot open the lock file {path}: {error.strerror}",
-            hint="remove it, if it is not a lock file of the harness",
-        ) from error
+        hint = "remove it, if it is not a lock file of the harness"
+        if not path.parent.is_dir():
+            hint = f"make the folder {path.parent}, or name another one in {FOLDER}"
+        raise EnvironmentProblem(f"cannot open the lock file {path}: {error.strerror}", hint=hint) from error
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         os.close(descriptor)

@@ -39,8 +39,9 @@ def test_containers_of_a_machine_can_share_a_folder_of_locks(tmp_path: Path, mon
     monkeypatch.setenv(machine_lock.FOLDER, str(tmp_path))
     assert machine_lock.lock_path("host") == tmp_path / "edge-harness-host.lock"
     monkeypatch.setenv(machine_lock.FOLDER, str(tmp_path / "missing"))
-    with pytest.raises(EnvironmentProblem, match="cannot open the lock"):
+    with pytest.raises(EnvironmentProblem, match="cannot open the lock") as raised:
         _take(machine_lock.lock_path("host"))
+    assert raised.value.hint == f"make the folder {tmp_path / 'missing'}, or name another one in EDGE_HARNESS_LOCKS"
 
 
 def test_tests_do_not_wait_for_other_measurements_on_this_machine() -> None:
