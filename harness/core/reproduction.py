@@ -1,7 +1,5 @@
 """Reproduction: the command that measures one result once more."""
 
-from __future__ import annotations
-
 import glob
 import json
 import re
@@ -40,7 +38,7 @@ class Reproduction(Value):
     build_digests: tuple[str, ...] = ()
     device: str | None = None
     file_digests: tuple[str, ...] = ()
-    beside: tuple[Reproduction, ...] = ()
+    beside: tuple["Reproduction", ...] = ()
 
     @property
     def line(self) -> str:
