@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from pathlib import Path
 
 from msgspec import Struct
@@ -64,7 +65,8 @@ class ReportFile(Struct, frozen=True):
     def _write_stream(self, text: str) -> None:
         """Write into a pipe or device. A pipe that nobody reads is an error, and is not waited for."""
         descriptor = os.open(self.path, os.O_WRONLY | NO_WAIT)
-        os.set_blocking(descriptor, True)
+        if sys.platform != "win32":  # which has no such flag
+            os.set_blocking(descriptor, True)
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(text.encode())
 

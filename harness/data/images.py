@@ -150,12 +150,16 @@ def _walk(folder: Path) -> Iterator[Path]:
     """Yield the files of a folder and those in it, linked ones too; what is hidden are copies of editors."""
     for parent, folders, names in os.walk(folder, followlinks=True):
         here = Path(parent)
-        folders[:] = [name for name in folders if not (name.startswith(".") or _leads_back(here, here / name))]
+        folders[:] = [name for name in folders if not (name.startswith(".") or _leads_back(here / name))]
         yield from (here / name for name in names if not name.startswith("."))
 
 
-def _leads_back(parent: Path, folder: Path) -> bool:
-    return folder.is_symlink() and parent.resolve().is_relative_to(folder.resolve())
+def _leads_back(folder: Path) -> bool:
+    """Return whether a folder is a link to one through which the walk came to it, so that the walk would not end."""
+    if not folder.is_symlink():
+        return False
+    target = folder.resolve()
+    return any(parent.resolve().is_relative_to(target) for parent in folder.parents)
 
 
 def _labels(

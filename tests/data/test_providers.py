@@ -447,8 +447,9 @@ def test_linked_folders_are_classes_and_hidden_ones_are_not(tmp_path: Path) -> N
         picture(folder / name)
     (folder / "cat").symlink_to(tmp_path / "elsewhere")
     (folder / "dog" / "all").symlink_to(folder)
+    (tmp_path / "elsewhere" / "dogs").symlink_to(folder / "dog")  # which leads from cat to dog, and from there to both
     data, _, labels = take(Images(), PICTURE, {"path": str(folder)})
-    assert (labels, data.classes) == ([0, 1], ("cat", "dog"))
+    assert (labels, data.classes) == ([0, 0, 1], ("cat", "dog"))
 
 
 def test_changed_images_are_other_examples(tmp_path: Path) -> None:
