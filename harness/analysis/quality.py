@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from harness.analysis.device_quality import assess_device, note_discarded_for_heat
@@ -32,6 +33,9 @@ TREND_LIMIT: Final = 0.05
 FEWEST_SAMPLES: Final = 5
 """Below, neither spread nor trend can be seen: of 3 samples the spread is known to a factor of 2 at best."""
 
+STEP_LIMIT: Final = 0.02
+"""Step of a clock, relative to the median: the precision for which launches are added unless another is asked for."""
+
 _SMALLEST_THIRD: Final = 3
 """Samples that a third of a launch needs for a meaningful median."""
 
@@ -50,13 +54,13 @@ def assess_quality(
         threads: Threads that were asked for, for programs that do not report how many they used.
 
     Returns:
-        Notes `impossible`, `few_samples`, `noisy`, `warming_up`, `slowing_down`, `throttled`, `contended`, `frequency`,
-        `hot`, `slept`, `low_power`, `brightness`, `busy` and `spoilt_by_heat`.
+        Notes `impossible`, `few_samples`, `steps`, `noisy`, `warming_up`, `slowing_down`, `throttled`, `contended`,
+        `frequency`, `hot`, `slept`, `low_power`, `brightness`, `busy` and `spoilt_by_heat`.
     """
     main = main_metric(metrics)
     if main is None or not main.is_timed:
         return ()
-    sample_notes = (*_impossible(main), *_few_samples(main), *_noisy(main), *_trending(main))
+    sample_notes = (*_impossible(main), *_few_samples(main), *_steps(main), *_noisy(main), *_trending(main))
     counting = [launch for launch in launches if launch.discarded is None]
     device_notes = assess_device(counting, cores, _threads_by_load(metrics, threads))
     throttling = tuple(note_throttling(main, counting, metrics, cores))
@@ -149,6 +153,26 @@ def _few_samples(metric: Metric) -> Iterator[Note]:
             hint=f"raise `iter` or `repeat` to at least {FEWEST_SAMPLES} samples",
             trust=count > 1,
         )
+
+
+def _steps(metric: Metric) -> Iterator[Note]:
+    """Note samples that come in steps: their median moves by whole ones, however many launches agree on it."""
+    distinct, center = sorted(set(metric.samples)), metric.median
+    if center is None or center <= 0 or len(metric.samples) < max(FEWEST_SAMPLES, 2 * len(distinct)):
+        return
+    step = min((larger - smaller for smaller, larger in pairwise(distinct)), default=None)
+    if step is None:
+        message = f"every sample of {metric.name} is the same: what its clock rounds away is not seen"
+    elif step > STEP_LIMIT * center:
+        message = f"{metric.name} comes in steps of {step / center:.1%} of its median, and may be wrong by one"
+    else:
+        return
+    yield Note(
+        code="steps",
+        message=message,
+        hint="read a finer clock and print all its digits, or let each iteration run the model many times",
+        trust=step is None or step <= BETWEEN_LIMIT * center,
+    )
 
 
 def _noisy(metric: Metric) -> Iterator[Note]:

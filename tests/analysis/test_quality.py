@@ -35,8 +35,15 @@ def metric_of(launches: Launches, *, metric: str = "latency", unit: str = "ms") 
     return collect(observations)[0][0]
 
 
+def assess(
+    metrics: Sequence[Metric], launches: Sequence[Launch], cores: int, threads: int | None = None
+) -> tuple[Note, ...]:
+    """Assess samples that are round numbers here, on which there is a test of its own."""
+    return tuple(note for note in assess_quality(metrics, launches, cores, threads) if note.code != "steps")
+
+
 def notes_on(launches: Launches, **about: str) -> tuple[Note, ...]:
-    return assess_quality([metric_of(launches, **about)], [], cores=2)
+    return assess([metric_of(launches, **about)], [], cores=2)
 
 
 def codes(notes: Sequence[Note]) -> list[str]:
@@ -84,7 +91,7 @@ def launch(
 
 
 def state_notes(*launches: Launch, cores: int = 2) -> tuple[Note, ...]:
-    return assess_quality([metric_of([[1.0] * 10])], launches, cores)
+    return assess([metric_of([[1.0] * 10])], launches, cores)
 
 
 @untimed
@@ -179,11 +186,32 @@ def test_few_samples_are_noted_and_a_single_one_is_not_trusted() -> None:
     assert notes_on([[1.0] * 5]) == ()
 
 
+@pytest.mark.parametrize(
+    ("samples", "message", "trust"),
+    [
+        (
+            [3.0] * 10,
+            "every sample of NET latency is the same: what its clock rounds away is not seen",
+            True,
+        ),
+        ([3.0, 4.0] * 5, "NET latency comes in steps of 28.6% of its median, and may be wrong by one", False),
+        ([30.0, 31.0, 33.0] * 5, "NET latency comes in steps of 3.2% of its median, and may be wrong by one", True),
+    ],
+)
+def test_samples_in_steps_are_noted(samples: list[float], message: str, trust: bool) -> None:
+    notes = assess_quality([metric_of([samples] * 5)], [], cores=2)
+    told = [(note.message, note.trust) for note in notes if note.code == "steps"]
+    assert told == [(message, trust)]
+
+
+@pytest.mark.parametrize("samples", [[100.0, 101.0] * 5, [3.0, 4.0, 5.0, 6.0], [3.0] * 4, [0.0] * 10])
+def test_fine_steps_and_few_equal_samples_are_not_noted(samples: list[float]) -> None:
+    assert "steps" not in codes(assess_quality([metric_of([samples])], [], cores=2))
+
+
 def test_a_summary_without_samples_is_assessed_by_its_own_figures() -> None:
     def ready(**summary: float | None) -> tuple[Note, ...]:
-        return assess_quality(
-            [Metric(name="NET latency", type="NET", metric="latency", unit="us", summary=summary)], [], 2
-        )
+        return assess([Metric(name="NET latency", type="NET", metric="latency", unit="us", summary=summary)], [], 2)
 
     assert ready(p50=100.0, MAD=1.0, n=50.0) == ()
     assert codes(ready(p50=100.0, MAD=20.0)) == ["noisy"]
@@ -218,8 +246,8 @@ def test_random_variation_is_no_trend(seed: int) -> None:
 
 def test_without_a_timed_metric_nothing_is_assessed() -> None:
     accuracy = metric_of([[0.9]], metric="accuracy", unit="")
-    assert assess_quality([accuracy], [launch(busy=1.0, throttled=(0, 5))], 2) == ()
-    assert assess_quality([], [], 2) == ()
+    assert assess([accuracy], [launch(busy=1.0, throttled=(0, 5))], 2) == ()
+    assert assess([], [], 2) == ()
 
 
 def test_zero_and_enormous_samples_are_assessed_without_a_warning() -> None:
@@ -462,8 +490,8 @@ def with_interval(metric: Metric) -> Metric:
 
 def test_noise_that_the_interval_shows_is_no_doubt() -> None:
     metric = metric_of([[10.0] * 10, [12.0] * 10, [11.0] * 10])
-    (doubted,) = assess_quality([metric], [], cores=2)
-    (shown,) = assess_quality([with_interval(metric)], [], cores=2)
+    (doubted,) = assess([metric], [], cores=2)
+    (shown,) = assess([with_interval(metric)], [], cores=2)
     assert (doubted.code, doubted.trust) == ("noisy", False)
     assert (shown.code, shown.trust, shown.message) == ("noisy", True, doubted.message)
 
@@ -471,7 +499,7 @@ def test_noise_that_the_interval_shows_is_no_doubt() -> None:
 def busy_note(share: float, threads: int | None, *metrics: Metric, cores: int = 2) -> Note:
     """Return the note on others that used a share of the machine beside a runner that used nothing."""
     metric = metric_of([[1.0] * 10])
-    (note,) = assess_quality([metric, *metrics], [launch(busy=share, cpu_s=0.0)], cores, threads)
+    (note,) = assess([metric, *metrics], [launch(busy=share, cpu_s=0.0)], cores, threads)
     return note
 
 
