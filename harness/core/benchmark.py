@@ -304,6 +304,12 @@ class Benchmark(Value):
         return f"{self.model.name}/{self.identifier}"
 
     @property
+    def command_lines(self) -> tuple[str, ...]:
+        """Every command line: those of the device, then those of the host."""
+        steps = (self.model_before, self.model_after, self.before, self.after)
+        return (*self.commands, *(command for step in steps for command in step.commands))
+
+    @property
     def has_operators(self) -> bool:
         """Whether each operator is timed, in every launch or in a pass of its own."""
         return self.operators or OPERATORS in self.kinds

@@ -28,6 +28,7 @@ _CAUSES: Final = {
     "iterations": "programs reported fewer iterations than they were asked for",
     "fewer_launches": "the time limit was over before all launches were made",
     "few_samples": "too few samples to assess their noise",
+    "shell_words": "command lines have words of a shell, which programs were given",
     "steps": "the clock that was read has steps in which differences disappear",
     "warming_up": "the warm-up was not over",
     "slowing_down": "slower from iteration to iteration",

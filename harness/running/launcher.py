@@ -24,6 +24,7 @@ from harness.running.launch import LaunchRecord, command_logs, compose_commands,
 from harness.running.metered import launch_metered
 from harness.running.padding import pad_environment
 from harness.running.placeholder_values import PlaceholderValues, on_device, on_host
+from harness.running.shell_words import note_shell_words
 from harness.running.staging import find_made_files, run_step, stage
 from harness.shell import pause
 
@@ -99,6 +100,7 @@ class Launcher:
         Raises:
             BenchmarkFailed: One of them failed.
         """
+        self._notes.extend(note_shell_words(self.job.benchmark))
         self._model_preprocessed = self._run_step("preprocess-model", self.job.benchmark.model_before, 0)
 
     def end(self) -> None:

@@ -188,6 +188,14 @@ def test_host_steps_run_before_and_after_and_may_report(session: Session, scratc
     assert [observation.metric for observation in result.observations[0]] == ["latency", "accuracy"]
 
 
+def test_words_of_a_shell_are_noted_because_programs_get_them(session: Session, scratch: Path) -> None:
+    result = measure_job(benchmark(f"{command(OBSERVE, line(1))} > out.txt"), session, scratch)
+    assert result.outcome is Outcome.OK
+    (note,) = (note for note in result.notes if note.code == "shell_words")
+    assert note.message.startswith("`>` in `")
+    assert note.message.endswith("> out.txt` was passed to the program")
+
+
 def observed(observations: Sequence[Observation]) -> list[tuple[str, tuple[float, ...]]]:
     return [(observation.metric, observation.samples) for observation in observations]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -31,13 +30,11 @@ from harness.flows.measure.preflight import find_package_problem
 from harness.flows.measure.workload import load_benchmarks
 from harness.models.cache import ModelCache
 from harness.presentation.tables import KEEP, Column, make_cells
+from harness.running.shell_words import HINT, find_shell_words
 
 _PLAN = ("id", "benchmark", "framework", "device", "threads", "launches × iterations", "limit", "files")
 _OFTEN_EQUAL = frozenset(_PLAN[2:7])
 """Columns in which the benchmarks of a plan are often equal."""
-
-_OPERATORS = frozenset(("|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1", "&>"))
-"""Words that mean something to a shell only."""
 
 _SIMILAR = 0.75
 """Similarity from which a word is taken for a misspelt one: `dely` for `delay`, but not `load` for `load_time`."""
@@ -123,11 +120,8 @@ def _find_missing_packages(
 
 
 def _find_shell_words(benchmark: Benchmark) -> Iterator[Problem]:
-    for command in _commands(benchmark):
-        words = [word for word in shlex.split(command) if word in _OPERATORS or word.startswith(("$(", "`"))]
-        if words:
-            hint = "no shell runs: all words are passed to the program unchanged; use `sh -c '...'`"
-            yield make_problem(benchmark.origin, f"`{words[0]}` in `{command}` means nothing", hint)
+    for word, command in find_shell_words(benchmark):
+        yield make_problem(benchmark.origin, f"`{word}` in `{command}` means nothing", HINT)
 
 
 def _find_misspelt_metric(benchmark: Benchmark) -> Iterator[Problem]:
@@ -177,19 +171,13 @@ def describe_request(request: DataRequest) -> str:
 
 def _uses(benchmark: Benchmark, name: str) -> bool:
     """Return whether a command names a placeholder, directly or through other values, that nothing defines."""
-    waiting = _commands(benchmark)
+    waiting = list(benchmark.command_lines)
     used: set[str] = set()
     while waiting:
         new = set(find_placeholders(waiting.pop())) - used
         used |= new
         waiting.extend(benchmark.variables[placeholder] for placeholder in new if placeholder in benchmark.variables)
     return name in used and name not in benchmark.variables
-
-
-def _commands(benchmark: Benchmark) -> list[str]:
-    """Return every command line: those of the device, then those of the host."""
-    steps = (benchmark.model_before, benchmark.model_after, benchmark.before, benchmark.after)
-    return [*benchmark.commands, *(command for step in steps for command in step.commands)]
 
 
 def _show_remarks(

@@ -27,10 +27,9 @@ def starts_any(benchmark: Benchmark, programs: Mapping[str, Path]) -> bool:
     """
     if not benchmark.commands or benchmark.app is not None:
         return True
-    steps = (benchmark.model_before, benchmark.model_after, benchmark.before, benchmark.after)
     texts = (
-        *(*benchmark.commands, benchmark.arguments, *benchmark.env.values(), *benchmark.variables.values()),
-        *(command for step in steps for command in step.commands),
+        *(*benchmark.command_lines, benchmark.arguments),
+        *(*benchmark.env.values(), *benchmark.variables.values()),
     )
     placeholders = {name for text in texts for name in find_placeholders(text)}
     words = {word for text in texts for word in _WORD.findall(text)}
