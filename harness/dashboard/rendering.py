@@ -80,6 +80,14 @@ class Shown:
             if counts[slug]
         ]
 
+    def namesakes(self, rows: Sequence[ResultRow]) -> frozenset[str]:
+        """Return the keys of cells that differ by nothing of what a row shows but by their definition."""
+        keys: dict[tuple[str, str, str], set[str]] = {}
+        for row in rows:
+            cell = row.cell
+            keys.setdefault((cell.title, cell.backend, cell.device.identity), set()).add(cell.key)
+        return frozenset(key for same in keys.values() if len(same) > 1 for key in same)
+
     def category(self, verdict: Verdict) -> VerdictCategory:
         """Return the category of a verdict, with its mark and class."""
         return CATEGORY_OF_VERDICT[verdict]

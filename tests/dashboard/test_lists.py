@@ -68,6 +68,15 @@ def test_the_first_page_has_a_row_for_every_cell(history: History) -> None:
         assert f'href="/cells/{row.cell.key}"' in page
 
 
+def test_rows_of_one_name_are_told_apart_by_their_definitions(history: History) -> None:
+    latest = history.latest(EVERYTHING, FIRST)
+    assert "another definition has the same name" not in render_latest(latest, EVERYTHING, FIRST, _site(history))
+    row = latest.rows[0]
+    edited = row.model_copy(update={"cell": row.cell.model_copy(update={"key": "edited", "digest": "e" * 64})})
+    page = render_latest(latest.model_copy(update={"rows": (row, edited)}), EVERYTHING, FIRST, _site(history))
+    assert re.findall(r"has the same name\">(\w+)<", page) == [row.cell.digest[:12], "e" * 12]
+
+
 def test_names_are_text_on_every_list(history: History) -> None:
     site, latest = _site(history), history.latest(EVERYTHING, FIRST)
     commits = history.commits("", FIRST)
