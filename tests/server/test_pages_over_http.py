@@ -109,6 +109,17 @@ def test_files_of_a_result_are_stored_and_run_nowhere(filled: ServerProcess) -> 
     assert [file["name"] for file in filled.get("/api/v1/results/p0/artifacts").json()] == ["logs/page.html"]
 
 
+def test_a_file_that_was_removed_from_the_disk_is_no_trouble_of_the_store(filled: ServerProcess) -> None:
+    address = "/api/v1/results/p0/artifacts/logs/gone.txt"
+    stored = filled.session.put(f"{filled.url}{address}", data=b"gone", timeout=60).json()
+    digest = stored["digest"]
+    (place,) = (file for file in filled.folder.rglob(digest[2:]) if file.parent.name == digest[:2])
+    place.unlink()
+    answer = filled.get(address)
+    assert answer.status_code == 404
+    assert answer.json()["message"] == "the file is no longer in the store, which had 4 bytes"
+
+
 def test_the_archive_has_the_result_and_its_files(filled: ServerProcess) -> None:
     filled.session.put(f"{filled.api}/results/p1/artifacts/logs/0.txt", data=b"out", timeout=60)
     with zipfile.ZipFile(io.BytesIO(filled.get("/api/v1/results/p1/archive").content)) as archive:

@@ -142,6 +142,9 @@ def artifact(services: ServicesHere, request: Request, uid: Uid, name: str, _cal
     etag = f'"{info.digest}"'
     if etag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers={"ETag": etag})
+    if not services.database.artifacts.locate(info.digest).is_file():
+        hint = "the folder of files belongs to its database: copy both"
+        raise RequestRefused(404, f"the file is no longer in the store, which had {info.size_bytes} bytes", hint=hint)
     is_text = info.media_type.startswith("text/plain")
     headers = {"ETag": etag, "Content-Length": str(info.size_bytes), **_SANDBOX}
     if not is_text:
