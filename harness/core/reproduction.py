@@ -62,7 +62,7 @@ def _format_line(cells: Sequence[Reproduction]) -> str:
         "--benchmark-digest": [cell.benchmark_digest[:SHORT_DIGEST] for cell in cells],
         "--build-digest": [_format_builds(cell.build_digests) for cell in cells if cell.build_digests],
         "--file-digest": [digest[:SHORT_DIGEST] for cell in cells for digest in cell.file_digests],
-        "--devices": [_format_device(cell.device) for cell in cells if cell.device is not None],
+        "--devices": [format_device(cell.device) for cell in cells if cell.device is not None],
     }
     words = [word for flag, values in flags.items() if values for word in (flag, *dict.fromkeys(values))]
     return shlex.join((*cells[0].command, *words))
@@ -73,6 +73,6 @@ def _format_builds(digests: Sequence[str]) -> str:
     return SIDES.join(dict.fromkeys(digest[:SHORT_DIGEST] for digest in digests))
 
 
-def _format_device(identity: str) -> str:
+def format_device(identity: str) -> str:
     """Return the word that names a device: in FAI-PEP's form where its identity has separators."""
     return json.dumps({"hash": identity}) if _SEPARATORS.search(identity) else identity

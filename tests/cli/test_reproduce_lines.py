@@ -209,6 +209,15 @@ def test_a_line_of_a_ranking_ranks_all_of_its_programs_again(bench: Project) -> 
     assert [_ranked(result) for result in again] == [_ranked(result) for result in first]
 
 
+def test_a_line_of_a_ranking_names_the_programs_of_all_that_it_ranks(bench: Project) -> None:
+    program = script(bench, "runner", text())
+    spec = bench.write("spec.json", generic(one_test("a", observe(*CALM)), one_test("b", "{program}")))
+    first = _measure(bench, "rank", "-b", spec, "--rounds", "7", "--seed", "3", "--program", program)
+    lines = {frozenset(shlex.split(result.reproduce)) for result in first}
+    assert len(lines) == 1
+    assert f"program={program}" in next(iter(lines))
+
+
 def _ranked(result: Result) -> tuple[object, ...]:
     assert result.rank is not None
     return result.benchmark, result.rank.ranking, result.rank.parameters

@@ -23,6 +23,7 @@ from harness.core.comparison import Interleave
 from harness.core.culprit import Candidate, SearchAnswer, SearchEnding, SearchResult
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.protocols import Display, Platform
+from harness.core.reproduction import format_device
 from harness.display.searches import show_answer
 from harness.files.atomic import write_atomically
 from harness.flows.bisect.merges import MergeSearch
@@ -163,15 +164,19 @@ def format_command(
         ends: Name of the source, and ids of the good and the bad commit.
     """
     source, good, bad = ends
-    parameters = parameter_words(validate_parameters({"seed": 0, **request.parameters}), generates=False)
+    asked = {name: value for name, value in request.parameters.items() if name != "max_pairs"}
+    parameters = parameter_words(validate_parameters({"seed": 0, **asked}), generates=False)
+    pairs = request.parameters.get("max_pairs")  # of the whole search, which has another default than a comparison
+    device = None if settings.device_class else selection.device  # in a lab the class says where
     words = [
         *("harness", "bisect", *shared_words(settings, platform), "--source", source, "--good", good, "--bad", bad),
         *("--benchmark", glob.escape(selection.title), *recipe_words(request.recipes)),
         *(word for name in request.metrics for word in ("--metric", name)),
         *(("--interleave", request.interleave.value) if request.interleave is not Interleave.AUTO else ()),
         *(("--unequal-options", *request.unequal_options) if request.unequal_options else ()),
+        *(("--pairs", str(pairs)) if pairs is not None else ()),
         *(parameters if "seed" in request.parameters else parameters[:-2]),
-        *(("--devices", selection.device) if selection.device is not None else ()),
+        *(("--devices", format_device(device)) if device is not None else ()),
     ]
     return shlex.join(words)
 

@@ -120,7 +120,8 @@ class _Reproducing:
         known = tuple(other for other in others if other is not None)
         if own is None or len(known) < len(others):
             return None
-        return own.model_copy(update={"beside": known})
+        command = max((each.command for each in (own, *known)), key=len)  # also with programs that only others start
+        return own.model_copy(update={"command": command, "beside": known})
 
 
 class _Collector:

@@ -28,6 +28,19 @@ def test_a_search_is_named_with_its_ends_its_device_and_what_was_asked_for(tmp_p
     ]
 
 
+def test_a_budget_is_named_though_it_is_the_usual_one_of_a_comparison(tmp_path: Path) -> None:
+    settings, request = Settings(benchmark_file=(Path("/m.json"),)), CompareRequest(parameters={"max_pairs": 100})
+    line = format_command(request, settings, Host(tmp_path), BenchmarkSelection("m/t", "my phone"), ENDS)
+    assert shlex.split(line)[-4:] == ["--pairs", "100", "--devices", '{"hash": "my phone"}']
+
+
+def test_a_search_on_a_class_of_a_lab_names_the_class(tmp_path: Path) -> None:
+    settings = Settings(benchmark_file=(Path("/m.json"),), lab="lab", device_class=("pixel",))
+    line = format_command(CompareRequest(), settings, Host(tmp_path), BenchmarkSelection("m/t", "class-of-it"), ENDS)
+    assert "--lab lab --device-class pixel" in line
+    assert "--devices" not in line
+
+
 def test_what_was_not_asked_for_is_left_out(tmp_path: Path) -> None:
     settings = Settings(benchmark_file=(Path("/m.json"),))
     line = format_command(
