@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from msgspec.structs import replace
 from rich.console import Console
 
 from harness.config.settings import Settings
@@ -51,14 +50,11 @@ def show_differences(
         UsageError: There are no such results, or nothing to put beside any of them.
         EnvironmentProblem: Every result that may be selected is damaged.
     """
-    of_last_run = path is None and selection.since is None
-    chosen = replace(selection, last_run=True) if of_last_run and not selection.selects_names else selection
-    stored = StoredResults(path, settings.local_reporter, chosen)
-    now = _keep_newest(each.result for each in stored)
+    stored = StoredResults(path, settings.local_reporter, selection)
+    selected = stored.load_last_run() if path is None and selection.since is None else stored
+    now = _keep_newest(each.result for each in selected)
     if not now:
         raise stored.explain_none()
-    if of_last_run:
-        now = [result for result in now if result.run == now[-1].run]
     find = _Earlier(None if against.upper() == LAST else Path(against), settings)
     differences = tuple(describe_difference(find.earlier_than(result), result) for result in now)
     if not any(difference.earlier for difference in differences) and not find.has_any:

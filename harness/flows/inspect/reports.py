@@ -55,7 +55,7 @@ def latest(settings: Settings, console: Console, selection: ResultFilter = EVERY
         print_line(Line.of(Span(f"✗ {problem.message}", Tone.BAD)), widen(CleanConsole(stderr=True)))
     console = widen(console)
     code = ExitCode.ENVIRONMENT if stored.unreadable else ExitCode.OK
-    if not entries and stored.unreadable:
+    if not entries and stored.is_damaged:
         return code
     if not entries:
         none = "no results" if selection == EVERYTHING else "no such results"

@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from harness.core.build import NO_PROGRAM
 from harness.core.commit import short_id
 from harness.core.device_doubt import DeviceDoubt, mark_doubts
 from harness.core.errors import EnvironmentProblem, UsageError
@@ -104,6 +105,7 @@ class StoredResults:
 
     Attributes:
         unreadable: Damaged files that were found while the results were loaded.
+        loaded: Number of results that could be read, selected or not.
 
     Raises:
         UsageError: There is no result at the path.
@@ -112,6 +114,7 @@ class StoredResults:
 
     def __init__(self, path: Path | None, tree: Path, selection: ResultFilter = EVERYTHING) -> None:
         self.unreadable: list[EnvironmentProblem] = []
+        self.loaded = 0
         self._selection = selection
         self._doubts = self._read_doubts(tree if path is None else path, tree)
         if path is None:
@@ -127,19 +130,25 @@ class StoredResults:
         """What the index has about them, oldest first; not yet selected but by time and run."""
         return [entry for entry, _ in self._entries]
 
+    @property
+    def is_damaged(self) -> bool:
+        """Whether no result could be read, so that nobody knows whether any would be selected."""
+        return bool(self.unreadable) and not self.loaded
+
     def explain_none(self, where: str = "") -> EnvironmentProblem | UsageError:
         """Return the error of a command that needs a result and got none: damage, or that nothing was selected.
 
         Args:
             where: Words that follow "no such result".
         """
-        if self.unreadable:
+        if self.is_damaged:
             return self.unreadable[0]
         conditions = str(self._selection) if self._selection.selects_names else ""
+        hints = [self.hint_at_others() if conditions else None, *(problem.message for problem in self.unreadable)]
         listed = "`harness report` lists the latest results and their folders"
         return UsageError(
             f"no such result{where}{': ' if conditions else ''}{conditions}",
-            hint=(self.hint_at_others() if conditions else None) or listed,
+            hint="; ".join(filter(None, hints)) or listed,
         )
 
     def hint_at_others(self) -> str | None:
@@ -151,8 +160,8 @@ class StoredResults:
             hints.append(_name("devices", (entry.device_name or entry.device or "" for entry in entries)))
         commits = [entry.commit or "" for entry in entries]
         if selection.commit is not None and not any(commit.startswith(selection.commit) for commit in commits):
-            hints.append(_name("commits", map(short_id, commits)))
-        if not hints:
+            hints.append(_name("commits", (short_id(commit) for commit in commits if commit != NO_PROGRAM)))
+        if selection.only or not hints:
             hints.append(_name("benchmarks", (f"{entry.model}/{entry.identifier}" for entry in entries)))
         return "; ".join(filter(None, hints)) or None
 
@@ -167,6 +176,7 @@ class StoredResults:
         except EnvironmentProblem as problem:
             self.unreadable.append(problem)
             return None
+        self.loaded += 1
         return entry.model_copy(update={"trusted": entry.trusted and mark_doubts(result, self._doubts).trusted})
 
     def _read_doubts(self, *folders: Path) -> tuple[DeviceDoubt, ...]:
@@ -181,14 +191,28 @@ class StoredResults:
 
     def __iter__(self) -> Iterator[StoredResult]:
         """Load each selected result; a damaged one is left out, and remembered."""
-        for _, file in self._entries:
-            try:
-                result = load_result(file)
-            except EnvironmentProblem as problem:
-                self.unreadable.append(problem)
+        return filter(None, (self._load(file) for _, file in self._entries))
+
+    def load_last_run(self) -> Iterator[StoredResult]:
+        """Load the selected results of the last run that has any, oldest first, and no older results."""
+        tried: dict[Path, StoredResult | None] = {}
+        for newest, newest_file in reversed(self._entries):
+            tried[newest_file] = self._load(newest_file)
+            if tried[newest_file] is None:
                 continue
-            if self._selection.accepts(result):
-                yield StoredResult(mark_doubts(result, self._doubts), file)
+            files = (file for entry, file in self._entries if _is_same_run(entry, newest))
+            yield from filter(None, (tried[file] if file in tried else self._load(file) for file in files))
+            return
+
+    def _load(self, file: Path) -> StoredResult | None:
+        """Load a result; None where it is not selected, or damaged, which is remembered."""
+        try:
+            result = load_result(file)
+        except EnvironmentProblem as problem:
+            self.unreadable.append(problem)
+            return None
+        self.loaded += 1
+        return StoredResult(mark_doubts(result, self._doubts), file) if self._selection.accepts(result) else None
 
     def _list_tree(self, tree: Path) -> list[tuple[IndexEntry, Path]]:
         """Return the results of the tree by its index, without those that are too old."""

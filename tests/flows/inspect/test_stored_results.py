@@ -77,6 +77,26 @@ def test_a_damaged_result_is_remembered(tree: Path) -> None:
     assert "not a result" in stored.unreadable[0].message
 
 
+@pytest.mark.parametrize(
+    ("only", "uids"), [((), ["middle", "newest"]), (("*old",), ["old"]), (("*newest",), ["newest"]), (("none",), [])]
+)
+def test_the_last_run_with_selected_results_is_read_from_the_end(
+    tree: Path, only: tuple[str, ...], uids: list[str]
+) -> None:
+    stored = StoredResults(None, tree, ResultFilter(only=only))
+    assert [each.result.uid for each in stored.load_last_run()] == uids
+
+
+def test_one_damaged_result_does_not_hide_that_nothing_is_called_so(tree: Path) -> None:
+    stored = StoredResults(None, tree, ResultFilter(only=("none",)))
+    next(iter(tree.rglob("result.json"))).write_text("{")
+    assert list(stored) == []
+    error = stored.explain_none()
+    assert error.message == "no such result: --only none"
+    assert "benchmarks there: " in str(error.hint)
+    assert "not a result" in str(error.hint)
+
+
 def test_tags_are_refused_because_no_result_has_them() -> None:
     with pytest.raises(UsageError, match="no tags"):
         ResultFilter(only=("tag:nightly",))
