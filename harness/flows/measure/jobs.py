@@ -132,9 +132,7 @@ def _check_inputs(job: Job, framework: Framework) -> None:
         executed = [tensor.shape for tensor in framework.describe_inputs(job)]
     except BenchmarkFailed:
         return  # its runner says what is wrong with the program
-    reports = (file.report for file in job.files.values() if file.report is not None)
-    exported = next((report.inputs for report in reports if report.inputs), ())
-    named = [item.shape for item in exported or benchmark.inputs]
+    named = [tensor.shape for tensor in benchmark.inputs]
     if executed != named:
         raise BenchmarkFailed(
             f"the test names inputs {_list_shapes(named)}, and its program is executed with {_list_shapes(executed)}",
