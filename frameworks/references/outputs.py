@@ -35,24 +35,29 @@ def write_references(request: ReferenceRequest, make_stage: StageMaker, say: Say
         ExportFailed: The model or the recipe cannot be used, or the examples do not fit.
     """
     for stage in sorted(request.stages, key=tuple(Stage).index):
-        say(f"making {request.export.definition}")
-        prepared = prepare(request.export)  # anew: a stage that ran has changed the buffers of a model that has a state
-        weights = weights_md5(prepared.module)
-        examples = ModelExamples(request.examples, prepared.example_inputs)
-        say(f"preparing {request.export.definition}, {stage}")
-        forward = make_stage(stage, request, prepared, say)
-        folder = request.destination / stage
-        folder.mkdir()
-        outputs = _run(forward, examples, folder, stage, say)
-        manifest = OutputManifest(
-            stage=stage,
-            outputs=outputs,
-            count=examples.manifest.count,
-            examples=examples.manifest.digest,
-            versions=_versions(),
-            weights_md5=weights,
-        )
-        write_atomically(folder / MANIFEST, manifest.model_dump_json(indent=2).encode())
+        _write_stage(stage, request, make_stage, say)  # of a model of its own: there is never more than one
+
+
+def _write_stage(stage: Stage, request: ReferenceRequest, make_stage: StageMaker, say: Say) -> None:
+    """Write the outputs of a stage of a model that is made for it: one with a state changes its buffers as it runs."""
+    say(f"making {request.export.definition}")
+    prepared = prepare(request.export)
+    weights = weights_md5(prepared.module)
+    examples = ModelExamples(request.examples, prepared.example_inputs)
+    say(f"preparing {request.export.definition}, {stage}")
+    forward = make_stage(stage, request, prepared, say)
+    folder = request.destination / stage
+    folder.mkdir()
+    outputs = _run(forward, examples, folder, stage, say)
+    manifest = OutputManifest(
+        stage=stage,
+        outputs=outputs,
+        count=examples.manifest.count,
+        examples=examples.manifest.digest,
+        versions=_versions(),
+        weights_md5=weights,
+    )
+    write_atomically(folder / MANIFEST, manifest.model_dump_json(indent=2).encode())
 
 
 def _run(forward: Forward, examples: ModelExamples, folder: Path, stage: Stage, say: Say) -> tuple[TensorInfo, ...]:
