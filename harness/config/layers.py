@@ -210,17 +210,17 @@ def _find_misspelling(name: str, table: OptionTable) -> UsageError | None:
     known = table.variables
     if name in known or name.endswith(_IDENTIFIER):
         return None
+    similar = difflib.get_close_matches(name, sorted({*known, *_OTHER_VARIABLES}), n=1, cutoff=_SIMILAR)
+    if not similar:  # such as `HARNESS_STATE`, which may be somebody else's
+        return None
     from harness.config.flags import find_flag_without_default, is_flag_of_measuring  # noqa: PLC0415 - seldom needed
 
     flag = find_flag_without_default(name.removeprefix(PREFIX).lower())
+    if flag is not None and not is_flag_of_measuring(flag):  # such as `HARNESS_HOST`
+        return None
     if flag is not None:
-        if not is_flag_of_measuring(flag):  # `HARNESS_HOST` may be somebody else's
-            return None
         problem = f"environment: `{name}` sets nothing: {flag} belongs on the command line"
         return UsageError(problem, hint=f"unset it, and give {flag} to the commands that take it")
-    similar = difflib.get_close_matches(name, sorted({*known, *_OTHER_VARIABLES}), n=1, cutoff=_SIMILAR)
-    if not similar:
-        return None
     return UsageError(f"environment: no setting `{name}`", hint=f"did you mean {similar[0]}?")
 
 
