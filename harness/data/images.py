@@ -156,10 +156,10 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 def _leads_back(folder: Path) -> bool:
     """Return whether a folder is a link to one through which the walk came to it, so that the walk would not end."""
-    if not folder.is_symlink():
+    target, parent = folder.resolve(), folder.parent.resolve()
+    if target == parent / folder.name:  # no link; junctions of Windows are links that `is_symlink` does not know
         return False
-    target = folder.resolve()
-    return any(parent.resolve().is_relative_to(target) for parent in folder.parents)
+    return any(each.resolve().is_relative_to(target) for each in folder.parents)
 
 
 def _labels(

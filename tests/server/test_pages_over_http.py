@@ -117,7 +117,7 @@ def test_a_file_that_was_removed_from_the_disk_is_no_trouble_of_the_store(filled
     place.unlink()
     answer = filled.get(address)
     assert answer.status_code == 404
-    assert answer.json()["message"] == "the file is no longer in the store, which had 4 bytes"
+    assert answer.json()["message"] == "the file of 4 bytes is no longer in the store"
 
 
 def test_the_archive_has_the_result_and_its_files(filled: ServerProcess) -> None:

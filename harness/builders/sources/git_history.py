@@ -223,7 +223,7 @@ def _open(place: Path) -> git.Repo:
         top = _enclosing(place)
         hint = "give the folder of a clone with --repo-dir" if top is None else f"it is inside {top}: --repo-dir {top}?"
         if (place / ".hg").is_dir():
-            hint = "it is a Mercurial repository: --repo hg"
+            hint = "it is a Mercurial repository: --repo hg, or --source hg:FOLDER"
         raise UsageError(f"{place} is not a git repository", hint=hint) from error
     # Bare ones have to be named explicitly where `safe.bareRepository` says so (git-config(1)).
     repository.git.update_environment(GIT_DIR=str(repository.git_dir))

@@ -144,7 +144,7 @@ def artifact(services: ServicesHere, request: Request, uid: Uid, name: str, _cal
         return Response(status_code=304, headers={"ETag": etag})
     if not services.database.artifacts.locate(info.digest).is_file():
         hint = "the folder of files belongs to its database: copy both"
-        raise RequestRefused(404, f"the file is no longer in the store, which had {info.size_bytes} bytes", hint=hint)
+        raise RequestRefused(404, f"the file of {info.size_bytes} bytes is no longer in the store", hint=hint)
     is_text = info.media_type.startswith("text/plain")
     headers = {"ETag": etag, "Content-Length": str(info.size_bytes), **_SANDBOX}
     if not is_text:

@@ -218,7 +218,7 @@ def test_a_mercurial_repository_is_not_taken_for_no_repository(tmp_path: Path, c
     (tmp_path / ".hg").mkdir()
     with pytest.raises(UsageError, match="is not a git repository") as caught:
         GitSource(tmp_path, cache_dir=cache)
-    assert caught.value.hint == "it is a Mercurial repository: --repo hg"
+    assert caught.value.hint == "it is a Mercurial repository: --repo hg, or --source hg:FOLDER"
 
 
 def test_a_repository_without_commits_has_no_head(source: GitSource) -> None:
