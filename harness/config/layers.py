@@ -211,7 +211,7 @@ def _find_misspelling(name: str, table: OptionTable) -> UsageError | None:
     if name in known or name.endswith(_IDENTIFIER):
         return None
     similar = difflib.get_close_matches(name, sorted({*known, *_OTHER_VARIABLES}), n=1, cutoff=_SIMILAR)
-    if not similar:  # such as `HARNESS_STATE`, which may be somebody else's
+    if not similar:  # such as `HARNESS_BRANCH`, which may be somebody else's
         return None
     from harness.config.flags import find_flag_without_default, is_flag_of_measuring  # noqa: PLC0415 - seldom needed
 

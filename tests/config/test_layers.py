@@ -122,7 +122,7 @@ def test_a_variable_called_like_a_flag_without_default_is_an_error_that_says_so(
         resolved(environment={"HARNESS_PAIRS": "5"})
     assert caught.value.hint == "unset it, and give --pairs to the commands that take it"
     assert layers.unknown_variables({"HARNESS_HOST": "x"}, TABLE) == ("HARNESS_HOST",)
-    assert resolved(environment={"HARNESS_HOST": "x", "HARNESS_STATE": "x", "HARNESS_BRANCH": "main"}) == resolved()
+    assert resolved(environment={"HARNESS_HOST": "x", "HARNESS_BRANCH": "main"}) == resolved()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
