@@ -17,6 +17,7 @@ from harness.core.note import Note
 from harness.core.probe import Artifact, ProbePass
 from harness.core.protocols import Clock, Framework, Session, Staged, StepParser
 from harness.core.result import Launch, Outcome, RawLog
+from harness.core.shell_words import note_shell_words
 from harness.running.derived_metrics import derive_energy, sum_operators
 from harness.running.dynamic_energy import derive_dynamic_energy
 from harness.running.huge_pages import request_huge_pages
@@ -24,7 +25,6 @@ from harness.running.launch import LaunchRecord, command_logs, compose_commands,
 from harness.running.metered import launch_metered
 from harness.running.padding import pad_environment
 from harness.running.placeholder_values import PlaceholderValues, on_device, on_host
-from harness.running.shell_words import note_shell_words
 from harness.running.staging import find_made_files, run_step, stage
 from harness.shell import pause
 

@@ -16,6 +16,7 @@ from harness.core.measurement import Job
 from harness.core.placeholders import PlaceholderProblem, substitute
 from harness.core.protocols import Staged
 from harness.core.scenario import SCENARIO
+from harness.files.programs import RUNNER
 
 _ROOT = Path(__file__).resolve().parents[2]
 _BRACED = re.compile(r"\{[\w.]+\}")
@@ -118,9 +119,10 @@ def _map_errors(template: str) -> Iterator[None]:
     try:
         yield
     except PlaceholderProblem as problem:
-        needs = problem.name == "program"
-        hint = "this benchmark needs a program: name it with --program PATH" if needs else problem.hint
-        raise BenchmarkFailed(f"in `{template}`: {problem.message}", hint=hint) from problem
+        if problem.name == RUNNER:
+            missing = f"`{template}` starts a program, and none is given"
+            raise BenchmarkFailed(missing, hint="name it with --program PATH") from problem
+        raise BenchmarkFailed(f"in `{template}`: {problem.message}", hint=problem.hint) from problem
     except ValueError as error:
         raise BenchmarkFailed(f"in `{template}`: {error}", hint="close every quotation mark") from error
 

@@ -117,6 +117,15 @@ def test_a_dry_run_of_a_comparison_shows_both_sides_and_measures_nothing(project
     assert not done.results.exists()
 
 
+def test_a_run_in_which_nothing_can_start_stores_nothing(project: Project) -> None:
+    spec = project.write("spec.json", generic(one_test("a", "{program}"), one_test("b", "{program} 1")))
+    done = project.harness("run", "-b", spec)
+    assert (done.code, done.read()) == (2, [])
+    assert "no program is given, and `{program}` starts one\n  hint: name it with --program PATH" in done.stderr
+    both = project.write("both.json", generic(one_test("a", "{program}"), one_test("b", "true")))
+    assert "`{program}` starts a program, and none is given" in project.harness("run", "-b", both).stdout
+
+
 def test_a_dry_run_remarks_on_a_missing_program_where_nothing_builds_it(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", "{program}")))
     assert "{program} is not given" in project.harness("-b", spec, "--dry-run").stdout

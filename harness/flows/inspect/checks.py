@@ -19,18 +19,18 @@ from harness.core.errors import (
     SpecificationError,
 )
 from harness.core.examples import DataRequest
-from harness.core.placeholders import find_placeholders
 from harness.core.protocols import Exporter
+from harness.core.shell_words import HINT, find_shell_words
 from harness.display.tables import draw_rows, fit_table, print_output, widen
+from harness.files.programs import RUNNER
 from harness.flows.measure.example_sets import open_model_cache
-from harness.flows.measure.given_programs import describe_unused
+from harness.flows.measure.given_programs import describe_unused, names_placeholder
 from harness.flows.measure.named_parts import find_problems, load_framework, make_problem, raise_for_problems
 from harness.flows.measure.plan import Assignment, Plan
 from harness.flows.measure.preflight import find_package_problem
 from harness.flows.measure.workload import load_benchmarks
 from harness.models.cache import ModelCache
 from harness.presentation.tables import KEEP, Column, make_cells
-from harness.running.shell_words import HINT, find_shell_words
 
 _PLAN = ("id", "benchmark", "framework", "device", "threads", "launches × iterations", "limit", "files")
 _OFTEN_EQUAL = frozenset(_PLAN[2:7])
@@ -88,7 +88,7 @@ def find_remarks(
     """
     programs: dict[Path, Problem] = {}
     for benchmark in benchmarks:
-        if not builds_runner and "program" not in settings.program and _uses(benchmark, "program"):
+        if not builds_runner and RUNNER not in settings.program and names_placeholder(benchmark, RUNNER):
             hint = f"give it with --program PATH, unless framework `{benchmark.framework}` has a runner of its own"
             problem = make_problem(benchmark.origin, "{program} is not given", hint)
             programs.setdefault(problem.file, problem)
@@ -167,17 +167,6 @@ def show_benchmarks(benchmarks: Sequence[Benchmark], console: Console) -> None:
 def describe_request(request: DataRequest) -> str:
     """Return a request for examples in a few words: `images 100`."""
     return request.provider if request.count is None else f"{request.provider} {request.count}"
-
-
-def _uses(benchmark: Benchmark, name: str) -> bool:
-    """Return whether a command names a placeholder, directly or through other values, that nothing defines."""
-    waiting = list(benchmark.command_lines)
-    used: set[str] = set()
-    while waiting:
-        new = set(find_placeholders(waiting.pop())) - used
-        used |= new
-        waiting.extend(benchmark.variables[placeholder] for placeholder in new if placeholder in benchmark.variables)
-    return name in used and name not in benchmark.variables
 
 
 def _show_remarks(

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from harness.core.benchmark import Benchmark
+from harness.core.build import Build
+from harness.core.errors import UsageError
 from harness.core.placeholders import find_placeholders
 from harness.files.programs import RUNNER
+from harness.flows.measure.plan import Assignment, Builds, Plan
 
 _WORD: Final = re.compile(r"[\w.+-]+")
 """A word of a command line that may be the name of a file."""
@@ -35,6 +38,36 @@ def starts_any(benchmark: Benchmark, programs: Mapping[str, Path]) -> bool:
     words = {word for text in texts for word in _WORD.findall(text)}
     files = {*programs, *(path.name for path in programs.values())} - {RUNNER}
     return not {*programs, _FOLDER}.isdisjoint(placeholders) or not files.isdisjoint(words)
+
+
+def names_placeholder(benchmark: Benchmark, name: str) -> bool:
+    """Return whether a command names a placeholder, directly or through other values, that nothing defines."""
+    waiting = list(benchmark.command_lines)
+    used: set[str] = set()
+    while waiting:
+        new = set(find_placeholders(waiting.pop())) - used
+        used |= new
+        waiting.extend(benchmark.variables[placeholder] for placeholder in new if placeholder in benchmark.variables)
+    return name in used and name not in benchmark.variables
+
+
+def require_program(plan: Plan, builds: Builds) -> None:
+    """Reject a run in which nothing can start, because every benchmark starts a program that nobody gave.
+
+    Raises:
+        UsageError: That is so.
+    """
+    if plan.assignments and all(_lacks_program(assignment, builds) for assignment in plan.assignments):
+        command = plan.assignments[0].benchmark.command_lines[0]
+        raise UsageError(f"no program is given, and `{command}` starts one", hint="name it with --program PATH")
+
+
+def _lacks_program(assignment: Assignment, builds: Builds) -> bool:
+    if not assignment.is_possible:
+        return False
+    benchmark = assignment.benchmark
+    build = builds.get((benchmark.framework, assignment.device.identity))
+    return isinstance(build, Build) and RUNNER not in build.programs and names_placeholder(benchmark, RUNNER)
 
 
 def describe_unused(benchmarks: Sequence[Benchmark], programs: Mapping[str, Path]) -> tuple[str, ...]:

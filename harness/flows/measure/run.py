@@ -15,7 +15,7 @@ from harness.core.reproduction import Reproduction
 from harness.core.result import Result
 from harness.flows.measure.example_sets import open_model_cache
 from harness.flows.measure.fetching import export, fetch_given, files_exit_code
-from harness.flows.measure.given_programs import describe_unused
+from harness.flows.measure.given_programs import describe_unused, require_program
 from harness.flows.measure.jobs import JobsAndFailures, make_jobs, report_failure
 from harness.flows.measure.plan import Builds, Failure, Files, Plan
 from harness.flows.measure.preflight import examine, examine_packages, plan_exit_code
@@ -60,6 +60,7 @@ def run(
             for sentence in describe_unused(plan.benchmarks, settings.program):
                 progress.warn(f"! {sentence}")
         plan, builds, files = gather(plan, settings, progress, side)
+        require_program(plan, builds)
         references = prepare_references(plan.keep_possible(files), files, settings, progress, kept_outputs)
         jobs = make_jobs(plan, builds, files, references)
         if references and not is_local(plan.platform):
