@@ -8,7 +8,7 @@ from typing import Final
 from frameworks.command_line import iterations_of
 from harness.core.benchmark import Benchmark
 from harness.core.metric import Observation, convert
-from harness.core.note import Note
+from harness.core.note import NO_OPERATORS, Note
 from harness.core.order_statistics import median
 
 DISTURBED: Final = 1.1
@@ -112,10 +112,10 @@ def _count_threads(observations: Sequence[Observation], benchmark: Benchmark) ->
 
 
 def _note_operators(observations: Sequence[Observation], hint: str) -> Iterator[Note]:
-    reason = find_observation(observations, "RUN operators_unavailable")
+    reason = find_observation(observations, f"RUN {NO_OPERATORS}")
     if reason is not None:
         yield Note(
-            code="operators_unavailable",
+            code=NO_OPERATORS,
             message=f"operators could not be timed: {reason.info}",
             hint=hint,
         )

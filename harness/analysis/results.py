@@ -23,11 +23,10 @@ from harness.core.launch_interval import interval_of
 from harness.core.long_run import LongRun
 from harness.core.measurement import Job, Measurement
 from harness.core.metric import ENERGY, ENERGY_METRICS, LATENCY, OUTPUTS, Metric, Observation, main_metric
-from harness.core.note import Note
+from harness.core.note import NO_OPERATORS, Note
 from harness.core.result import BenchmarkInfo, FileInfo, Launch, Outcome, Result
 
 _NO_NUMBER = "the program ended well but reported no number"
-_NO_OPERATORS = "operators_unavailable"
 _BAD_LINES = "bad_lines"
 _LOST_METRIC = "lost_metric"
 _DISTURBED = "disturbed"
@@ -277,12 +276,12 @@ def _find_loss_note(metrics: Sequence[Metric], notes: Sequence[Note], known: Set
 
 def _missing_operators(metrics: Sequence[Metric], notes: Sequence[Note], benchmark: Benchmark) -> tuple[Note, ...]:
     """Note that operators were asked for and none was reported, unless the framework noted why."""
-    explained = any(metric.is_of_operator for metric in metrics) or any(note.code == _NO_OPERATORS for note in notes)
+    explained = any(metric.is_of_operator for metric in metrics) or any(note.code == NO_OPERATORS for note in notes)
     if not benchmark.operators or explained:
         return ()
     return (
         Note(
-            code=_NO_OPERATORS,
+            code=NO_OPERATORS,
             message="the program reported no operator times",
             hint="a program that is started by `commands` reports them itself: lines with the operator's name as "
             "`type`, and `latency` as `metric`",

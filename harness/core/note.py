@@ -10,6 +10,9 @@ THROTTLED: Final = "throttled"
 CONTENDED: Final = "contended"
 """Code of the note that figures became worse while other programs took the CPU."""
 
+NO_OPERATORS: Final = "operators_unavailable"
+"""Code of the note that operators could not be timed, of a launch and of a comparison."""
+
 
 class Note(Value):
     """Remark that a reader of the numbers must know.

@@ -23,10 +23,8 @@ from harness.analysis.compare.statistics import PredictableScale
 from harness.core.comparison import Evidence, OperatorComparison, OperatorMedians, Parameters, Verdict
 from harness.core.effect import relative_change
 from harness.core.levels import Levels, levels_of
-from harness.core.note import Note
+from harness.core.note import NO_OPERATORS, Note
 
-NO_OPERATORS: Final = "operators_unavailable"
-"""Code of the note that operators could not be timed, of a launch and of a comparison."""
 _UNPROVEN: Final = "operators_unproven"
 
 

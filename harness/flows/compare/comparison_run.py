@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from harness.analysis.compare.operators import NO_OPERATORS, compare_operators, operator_notes
+from harness.analysis.compare.operators import compare_operators, operator_notes
 from harness.analysis.compare.statistics import launch_statistics, statistics_of
 from harness.analysis.results import build_info
 from harness.core.benchmark import Benchmark
@@ -16,7 +16,7 @@ from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 from harness.core.evaluation import OutputComparison
 from harness.core.measurement import Job, Measurement
-from harness.core.note import Note
+from harness.core.note import NO_OPERATORS, Note
 from harness.core.result import Outcome
 from harness.flows.compare.journal import Header, Journal, JournalContents, LostLaunches
 from harness.flows.compare.metric_decision import MetricDecision

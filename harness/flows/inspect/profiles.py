@@ -125,13 +125,9 @@ def _title(result: Result) -> str:
 
 
 def _explain_absence(result: Result) -> Iterator[str]:
-    if not result.ok:
-        yield make_printable(f"{result.outcome.words}: {result.reason or ''}".rstrip(": "))
-        if result.hint:
-            yield make_printable(f"  hint: {result.hint}")
-        return
-    reasons = [note.message for note in result.notes if "operator" in note.code]
-    yield make_printable(reasons[0] if reasons else "its operators were not timed: the program reports none")
+    yield make_printable(f"{result.outcome.words}: {result.reason or ''}".rstrip(": "))
+    if result.hint:
+        yield make_printable(f"  hint: {result.hint}")
 
 
 def _latency_us(result: Result | None) -> float | None:

@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
-from harness.core.errors import ExitCode, most_severe
+from harness.core.errors import ExitCode
+from harness.core.note import NO_OPERATORS
 from harness.core.protocols import Platform, Progress, Reporter
 from harness.core.reproduction import Reproduction
-from harness.core.result import Report, Result
+from harness.core.result import Outcome, Report, Result
 from harness.flows.measure.reproduction import make_reproduction, shared_words
 from harness.flows.measure.run import run
 from harness.flows.measure.workload import Workload
@@ -72,6 +73,7 @@ def profile(
         each.model_copy(update={"operators": each is traced}) for plain, traced in passes for each in (plain, traced)
     )
     plan = replace(workload, benchmarks=both).plan(progress)
+    digests = {traced.digest for _, traced in passes}
     collector = _Collector()
     code = run(
         plan,
@@ -80,10 +82,8 @@ def profile(
         listeners=(*listeners, collector),
         reproduce=_reproducer(origins, settings, plan.platform),
         counted="each benchmark in two passes, latency and operators",
+        judge=lambda result: _require_operators(result) if result.benchmark.digest in digests else result,
     )
-    digests = {traced.digest for _, traced in passes}
-    if any(result.benchmark.digest in digests and _lacks_operators(result) for result in collector.results):
-        code = most_severe((code, ExitCode.BENCHMARK_FAILED))
     untraced = {_key(result, origins): result for result in collector.results if result.benchmark.digest not in digests}
     return code, tuple(
         ProfiledResult(untraced.get(_key(result, origins)), result)
@@ -99,8 +99,19 @@ def trace(benchmark: Benchmark) -> Benchmark:
     return benchmark.model_copy(update={**changes, "precision": None, "max_launches": None})
 
 
-def _lacks_operators(result: Result) -> bool:
-    return result.ok and not any(metric.is_of_operator for metric in result.metrics)
+def _require_operators(result: Result) -> Result:
+    """Return a result; as a failed one where the program ended well without the time of any operator."""
+    if not result.ok or any(metric.is_of_operator for metric in result.metrics):
+        return result
+    note = next((note for note in result.notes if note.code == NO_OPERATORS), None)
+    return result.model_copy(
+        update={
+            "outcome": Outcome.FAILED,
+            "reason": note.message if note is not None else "no operator was timed",
+            "hint": note.hint if note is not None else None,
+            "notes": tuple(each for each in result.notes if each is not note),
+        }
+    )
 
 
 def _key(result: Result, origins: dict[str, Benchmark]) -> tuple[str, str | None]:

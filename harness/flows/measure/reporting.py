@@ -102,6 +102,7 @@ class Reporting:
         listeners: Reporters that come last, and that are given recalled results, too.
         reproduce: Returns the command that measures a result once more, where it can be known.
         run: Identifier of the run; a new one where it is empty.
+        judge: Returns a result as what it is in this command, which may ask for more than its benchmark.
     """
 
     def __init__(
@@ -111,6 +112,8 @@ class Reporting:
         listeners: Sequence[Reporter] = (),
         reproduce: Callable[[Result], Reproduction | None] = lambda _: None,
         run: str = "",
+        *,
+        judge: Callable[[Result], Result] = lambda result: result,
     ) -> None:
         self._reporters = (*sorted(reporters, key=lambda reporter: not is_archive(reporter)), *listeners)
         self._listeners = tuple(listeners)
@@ -126,6 +129,7 @@ class Reporting:
         self._stored = True
         self._run = run or uuid.uuid4().hex
         self._reproduce = reproduce
+        self._judge = judge
 
     def report(self, report: Report) -> str | None:
         """Give one result to every reporter. May be called from any thread.
@@ -133,10 +137,11 @@ class Reporting:
         Returns:
             The place where it is kept; None where it is not.
         """
-        stamp: dict[str, object] = {"run": self._run, "reproduction": self._reproduce(report.result)}
-        if report.result.origin is not None:  # nothing here can measure it, and to read it again gives the same result
+        result = self._judge(report.result)
+        stamp: dict[str, object] = {"run": self._run, "reproduction": self._reproduce(result)}
+        if result.origin is not None:  # nothing here can measure it, and to read it again gives the same result
             stamp = {}
-        report = report.model_copy(update={"result": report.result.model_copy(update=stamp)})
+        report = report.model_copy(update={"result": result.model_copy(update=stamp)})
         with self._lock:
             self._count(report.result)
             kept: str | None = None

@@ -38,6 +38,7 @@ def run(
     reproduce: Callable[[Result], Reproduction | None] | None = None,
     kept_outputs: Path | None = None,
     counted: str = "",
+    judge: Callable[[Result], Result] = lambda result: result,
 ) -> ExitCode:
     """Measure every benchmark of the plan once, and report.
 
@@ -51,10 +52,11 @@ def run(
         reproduce: Returns the command that measures a result once more (default: that of `harness run`).
         kept_outputs: Folder to keep the outputs of the only evaluated benchmark in; None keeps none.
         counted: Sentence of the summary about what it counts; empty where that is the benchmarks.
+        judge: Returns a result as what it is in this command, which may ask for more than its benchmark.
     """
     reproduce = reproduce or partial(reproduce_run, settings=settings, side=side, platform=plan.platform)
     reporters = prepare_reporters(settings) if reporters is None else reporters
-    reporting = Reporting(reporters, progress, listeners, reproduce)
+    reporting = Reporting(reporters, progress, listeners, reproduce, judge=judge)
     try:
         if side is installed_runner:
             for sentence in describe_unused(plan.benchmarks, settings.program):
