@@ -221,6 +221,8 @@ def _describe_kept(interruption: KeyboardInterrupt, tokens: Sequence[str]) -> st
     notes: Sequence[str] = getattr(interruption, "__notes__", ())
     if command in {"run", "compare"}:
         kept = notes[0] if notes else "nothing was measured yet"
+    elif command == "self-check":
+        kept = "nothing of it is kept"
     elif command in _MEASURING:
         kept = "everything measured so far is kept"
     else:
@@ -243,7 +245,8 @@ def _describe(error: Exception | KeyboardInterrupt, tokens: Sequence[str]) -> tu
             from harness.config.parsing import describe_mistyped, shorten
 
             command = " ".join(("harness", *(error.command_chain or ())))
-            problem = shorten(describe_mistyped(str(error)))
+            problem = describe_mistyped(str(error))
+            problem = problem if " Did you mean " in problem else shorten(problem)
             return f"{problem}\n  hint: `{command} --help` says what it takes", ExitCode.USAGE
         case KeyboardInterrupt():
             signal = f" ({error})" if str(error) else ""  # one that came before signals were ours says nothing

@@ -22,7 +22,16 @@ from harness.core.evaluation import Evaluation
 from harness.core.launch_interval import interval_of
 from harness.core.long_run import LongRun
 from harness.core.measurement import Job, Measurement
-from harness.core.metric import ENERGY, ENERGY_METRICS, LATENCY, OUTPUTS, Metric, Observation, main_metric
+from harness.core.metric import (
+    ENERGY,
+    ENERGY_METRICS,
+    LATENCY,
+    NO_NUMBER_HINT,
+    OUTPUTS,
+    Metric,
+    Observation,
+    main_metric,
+)
 from harness.core.note import NO_OPERATORS, Note
 from harness.core.result import BenchmarkInfo, FileInfo, Launch, Outcome, Result
 
@@ -31,10 +40,6 @@ _BAD_LINES = "bad_lines"
 _LOST_METRIC = "lost_metric"
 _DISTURBED = "disturbed"
 _NO_ENERGY = "energy_unavailable"
-_NO_NUMBER_HINT = (
-    "a program reports with lines such as "
-    'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": "123"}'
-)
 
 
 def build_result(
@@ -78,13 +83,13 @@ def build_result(
             outcome, reason, hint = Outcome.FAILED, missing.message, missing.hint
             notes = _without(notes, missing.code)
         elif not is_resumed and not _has_reported(measurement, job.benchmark):
-            outcome, reason, hint = Outcome.FAILED, _explain_silence(notes), _NO_NUMBER_HINT
+            outcome, reason, hint = Outcome.FAILED, _explain_silence(notes), NO_NUMBER_HINT
             notes = _without(notes, _BAD_LINES, _LOST_METRIC)
         elif not is_resumed and (silent := _silent_launches(measurement, job.benchmark)):
             outcome, reason, hint = (
                 Outcome.FAILED,
                 _explain_silent_launches(silent, measurement.launches),
-                _NO_NUMBER_HINT,
+                NO_NUMBER_HINT,
             )
         elif not is_resumed and _is_about_time(job.benchmark) and (wrong := find_impossible(metrics)) is not None:
             outcome, reason, hint = Outcome.FAILED, wrong.message, wrong.hint
@@ -93,6 +98,7 @@ def build_result(
             notes = _without(notes, lost.code)
         else:
             notes = (*notes, *(() if is_resumed else _missing_operators(metrics, notes, job.benchmark)))
+            notes = (*notes, *_timed_operators(metrics, job.benchmark))
             notes = _outvote_disturbances(notes, measurement.launches, metrics)
             notes = (*notes, *assess_energy(metrics), *deadline_notes)
             notes = (*notes, *_note_long_run(long_run, metrics, measurement.launches))
@@ -287,6 +293,14 @@ def _missing_operators(metrics: Sequence[Metric], notes: Sequence[Note], benchma
             "`type`, and `latency` as `metric`",
         ),
     )
+
+
+def _timed_operators(metrics: Sequence[Metric], benchmark: Benchmark) -> tuple[Note, ...]:
+    """Note that the latency holds the time of the clocks that were read for each operator."""
+    if not benchmark.operators or not any(metric.is_of_operator for metric in metrics):
+        return ()
+    message = "each operator was timed, and the time for that is part of the latency"
+    return (Note(code="operators_timed", message=message, hint="`harness profile` measures both ways"),)
 
 
 def _explain_silence(notes: Sequence[Note]) -> str:

@@ -328,7 +328,7 @@ def frame(results: Iterable[Result] | Result) -> pd.DataFrame:
     """
     from harness.store.frames import make_frame  # noqa: PLC0415 - pandas
 
-    return make_frame([results] if isinstance(results, Result) else results)
+    return make_frame(_iterate(results))
 
 
 def samples(results: Iterable[Result] | Result) -> pd.DataFrame:
@@ -339,4 +339,10 @@ def samples(results: Iterable[Result] | Result) -> pd.DataFrame:
     """
     from harness.store.frames import make_samples  # noqa: PLC0415 - pandas
 
-    return make_samples([results] if isinstance(results, Result) else results)
+    return make_samples(_iterate(results))
+
+
+def _iterate(results: Iterable[Result] | Result) -> Iterable[Result]:
+    if isinstance(results, str | PathLike):
+        raise UsageError(f"{results!r} is a place, and no results", hint=f"harness.load({results!r}) reads those there")
+    return [results] if isinstance(results, Result) else results

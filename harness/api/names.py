@@ -121,7 +121,9 @@ class _Options(TypedDict, total=False):
     """
 
     operators: bool
-    """Time each operator too, and show which of them changed. Costs up to 3 % of the latency."""
+    """Time each operator too, and show which of them changed. Costs up to 3 % of a latency of milliseconds, and may
+    double one of a microsecond.
+    """
 
     probe: str | Sequence[str]
     """Tools that observe the program in launches of their own, after the timed ones: `perf-stat`, `perf-record`,

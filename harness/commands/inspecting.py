@@ -273,7 +273,7 @@ def report(
 
     settings = arguments.resolve_settings(inspect_flags)
     selection = from_flags.result_filter(only=only, since=since, devices=devices, commit=commit)
-    if path is not None and str(path) == "LAST" and not path.exists():
+    if path is not None and str(path).upper() == "LAST" and not path.exists():
         path, selection = None, structs.replace(selection, last_run=True)
     selects = path is not None or selection != EVERYTHING
     writes = tuple(name for name, given in {"--reporter": reporter, "--export": export}.items() if given)

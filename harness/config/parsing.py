@@ -145,7 +145,7 @@ def find_programs(items: Sequence[str]) -> dict[str, Path]:
     """
     programs: dict[str, Path] = {}
     for item in items:
-        name, location = item.split("=", 1) if "=" in item else ("program", item)
+        name, location = item.split("=", 1) if "=" in item and not Path(item).is_file() else ("program", item)
         path = Path(location).expanduser()
         if path.is_dir():
             raise UsageError(f"{path} is a folder, and no program", hint="name the executable file in it")

@@ -287,7 +287,12 @@ class Settings:
         ),
     ] = None
     operators: Annotated[
-        bool, Option("Time each operator too, and show which of them changed. Costs up to 3 % of the latency.", HOW)
+        bool,
+        Option(
+            "Time each operator too, and show which of them changed. Costs up to 3 % of a latency of milliseconds, and "
+            "may double one of a microsecond.",
+            HOW,
+        ),
     ] = False
     probe: Annotated[
         tuple[str, ...],

@@ -12,6 +12,12 @@ from harness.core.values import Value
 LATENCY: Final = "NET latency"
 """Name of the metric that nearly every result is about: the latency of the whole model."""
 
+NO_NUMBER_HINT: Final = (
+    "a program reports with lines such as "
+    'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": "123"}'
+)
+"""What to do about a program that reports no number."""
+
 DECODE_RATE: Final = "LLM decode_rate"
 """Metric that a generation is about: tokens per second after the first one."""
 FIRST_TOKEN: Final = "LLM time_to_first_token"  # noqa: S105 - no password

@@ -55,7 +55,7 @@ _MEANINGS: Final = {
     "max error": "largest absolute difference of any output",
     "top-1 agreement": "examples with the same first class",
     "accuracy": "examples with the right first class",
-    "pareto": "best: nothing else is at least as good in speed, size and fidelity",
+    "pareto": "best: nothing else is at least as good in speed, size and outputs: in accuracy, else in SQNR",
 }
 
 

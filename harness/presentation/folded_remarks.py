@@ -29,6 +29,7 @@ _CAUSES: Final = {
     "fewer_launches": "the time limit was over before all launches were made",
     "few_samples": "too few samples to assess their noise",
     "shell_words": "command lines have words of a shell, which programs were given",
+    "operators_timed": "each operator was timed, and the time for that is part of the latency",
     "steps": "the clock that was read has steps in which differences disappear",
     "warming_up": "the warm-up was not over",
     "slowing_down": "slower from iteration to iteration",

@@ -20,6 +20,7 @@ from harness.presentation.text import Line, Span, Tone, make_printable
 
 ACCURACY: Final = "top1_accuracy"
 FIDELITY: Final = "sqnr"
+_WORDS: Final = {ACCURACY: "accuracy", FIDELITY: "SQNR"}
 """Statistics by which outputs are ranked: the first where examples have labels, else the second."""
 
 _LARGEST_ERROR: Final = "max_absolute_error"
@@ -98,7 +99,8 @@ def describe_compromises(results: Sequence[Result]) -> Iterator[Line]:
         if len(group) < 2:
             continue
         best = [_name(own.result) for own in group if own.result.uid not in dominated]
-        spans: list[str | Span] = [f"best compromises of speed, size and fidelity{_place(group[0], compromises)}: "]
+        measure = _WORDS[group[0].field.statistic]
+        spans: list[str | Span] = [f"best compromises of speed, size and {measure}{_place(group[0], compromises)}: "]
         for number, name in enumerate(best):
             spans += [", " if number else "", Span(name, Tone.STRONG)]
         yield Line.of(*spans)
@@ -106,7 +108,7 @@ def describe_compromises(results: Sequence[Result]) -> Iterator[Line]:
             if (better := dominated.get(own.result.uid)) is not None:
                 yield Line.of(
                     Span(_name(own.result), Tone.STRONG), " is dominated by ", Span(_name(better), Tone.STRONG),
-                    ", which is at least as fast, as small and as faithful",
+                    f", which is at least as fast and as small, and has no lower {measure}",
                 )  # fmt: skip
 
 

@@ -8,8 +8,8 @@ from enum import Enum
 from typing import Final
 
 from harness.core.comparison import Comparison, Verdict
-from harness.core.result import Result
-from harness.presentation.text import Tone
+from harness.core.result import Outcome, Result
+from harness.presentation.text import Span, Tone
 
 
 class VerdictCategory(Enum):
@@ -64,6 +64,18 @@ def categorise(result: Result) -> VerdictCategory:
     if not result.ok or comparison is None:
         return VerdictCategory.SKIPPED if result.outcome.is_skipped else VerdictCategory.FAILED
     return CATEGORY_OF_VERDICT[comparison.effective_verdict]
+
+
+def mark_stored(outcome: Outcome, verdict: Verdict | None, *, trusted: bool) -> Span:
+    """Return the mark of a result in a list: its verdict, how it failed, and `!` where it is not to be trusted."""
+    doubt = "!" if outcome is Outcome.OK and not trusted else ""
+    if verdict is not None:
+        category = CATEGORY_OF_VERDICT[verdict]
+        return Span(category.mark + doubt, category.tone)
+    if outcome is Outcome.OK:
+        return Span(doubt, Tone.WARNING)
+    category = VerdictCategory.SKIPPED if outcome.is_skipped else VerdictCategory.FAILED
+    return Span(category.mark, category.tone)
 
 
 def stated_interval(comparison: Comparison) -> tuple[float | None, float | None] | None:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from harness.core.benchmark import Benchmark
 from harness.core.comparison import OperatorMedians, Pair
 from harness.core.errors import BenchmarkFailed, DeviceLost
-from harness.core.metric import PROMPT_METRICS, Observation, is_counted
+from harness.core.metric import NO_NUMBER_HINT, PROMPT_METRICS, Observation, is_counted
 from harness.core.note import Note
 from harness.core.result import DISCARDED_FOR_HEAT, Launch, Outcome
 from harness.running.comparability import DiscardedPairs, layout_notes, unequal_samples, unused_samples
@@ -388,8 +388,10 @@ def _find_compared(side: str, metric: ComparedMetric, observations: Sequence[Obs
         BenchmarkFailed: It is not among them.
     """
     if (observation := metric.find(observations)) is None:
+        sampled = dict.fromkeys(each.name for each in observations if each.samples)
         wanted = f"no samples of {metric.name}" if metric.name else "no samples of any metric"
-        raise BenchmarkFailed(f"the {side} reports {wanted}", hint="--metric names what to compare")
+        hint = f"it reports {', '.join(sampled)}: --metric names what to compare" if sampled else NO_NUMBER_HINT
+        raise BenchmarkFailed(f"the {side} reports {wanted}", hint=hint)
     return observation
 
 

@@ -318,7 +318,7 @@ class Test(Section):
         tags: Words by which it can be selected, in addition to the model's.
         statistics: Further statistics: "mean", "stdev", "MAD", "cv", "min", "max", "n", "p99.9".
         direction: Which direction is better, "lower" or "higher", by metric: {"NET decode_rate": "higher"}.
-        operators: Time each operator too. Costs up to 3 % of the latency.
+        operators: Time each operator too. Costs 3 % of a latency of milliseconds, and may double one of a microsecond.
         backend_options: Options of the framework and its backends by name; those of the model, where they differ.
         data: Data set whose examples outputs are compared for, or the name of its provider: "digits".
         scores: Meaning of each output of the model: "logits", "probabilities", "none", or "automatic".

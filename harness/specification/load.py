@@ -147,7 +147,8 @@ def _read(file: Path, problems: Problems, reference: SpecificationPlace | None =
         problems.add(place, f"cannot read {file}: {reason}", hint)
         return None
     except UnicodeDecodeError as error:
-        problems.add(SpecificationPlace(file=file), f"not UTF-8 text (byte {error.start})", "save the file as UTF-8")
+        hint = _PROGRAM_HINT if os.access(file, os.X_OK) else "save the file as UTF-8"
+        problems.add(SpecificationPlace(file=file), f"not UTF-8 text (byte {error.start})", hint)
         return None
     except ValueError:  # a NUL byte in the name
         problems.add(place, f"{str(file)!r} cannot be the name of a file")
@@ -158,6 +159,12 @@ def _read(file: Path, problems: Problems, reference: SpecificationPlace | None =
 
         return read_yaml(file, text, problems)
     return read_json(file, text, problems)
+
+
+_PROGRAM_HINT: Final = (
+    "a program is named by --program, and two that are compared by --control-program and --treatment-program; the "
+    "specification says how they start"
+)
 
 
 def _suggest_neighbour(file: Path) -> str | None:

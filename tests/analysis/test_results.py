@@ -146,6 +146,12 @@ def test_operators_without_a_model_latency_are_a_success() -> None:
     assert build_from_output(CONV % 3).outcome is Outcome.OK
 
 
+@pytest.mark.parametrize("operators", [True, False])
+def test_a_latency_with_operators_timed_has_a_note(operators: bool) -> None:
+    result = build_from_output(f"{LATENCY % 5}\n{CONV % 3}", operators=operators)
+    assert [note.trust for note in result.notes if note.code == "operators_timed"] == [True] * operators
+
+
 def test_the_stated_direction_is_used_for_the_metric() -> None:
     result = build_from_output('{"quality": 3}', direction={"quality": Direction.HIGHER, "qualty": Direction.HIGHER})
     assert [metric.direction for metric in result.metrics] == [Direction.HIGHER]

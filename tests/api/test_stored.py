@@ -22,6 +22,8 @@ def test_results_are_read_again_oldest_first(place: Path) -> None:
     assert table["identifier"].tolist() == ["a", "bad"]
     assert harness.frame(loaded[0])["median"].tolist() == [2.0]
     assert harness.samples(loaded)["value"].tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(harness.UsageError, match=r"'LAST' is a place, and no results\n  hint: harness.load\('LAST'\)"):
+        harness.samples("LAST")  # type: ignore[arg-type]
 
 
 def test_a_damaged_file_is_a_message_beside_others_and_an_error_alone(place: Path) -> None:

@@ -14,7 +14,7 @@ from harness.config import layers
 from harness.config.arguments import installed_options
 from harness.config.flags import reserved_flags, run_flags
 from harness.config.options import Option, OptionTable
-from harness.config.parsing import parse_devices
+from harness.config.parsing import find_programs, parse_devices
 from harness.config.settings import Limit, Settings
 from harness.core.errors import EnvironmentProblem, UsageError
 from tests.cli.project import Outcome, Project, generic, observe, one_test
@@ -385,3 +385,9 @@ def test_a_defective_module_of_options_is_reported_and_stops_nothing(
     assert "`bench` (bench_options:BenchOptions) cannot be used" in done.stderr
     assert reason in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_path_may_have_an_equals_sign(tmp_path: Path) -> None:
+    program = tmp_path / "a=b"
+    program.touch()
+    assert find_programs([str(program), f"other={program}"]) == {"program": program, "other": program}

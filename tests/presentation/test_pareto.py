@@ -1,4 +1,4 @@
-"""Compromises of speed, size and fidelity: dominated means at least as good in everything and better in something."""
+"""Compromises of speed, size and SQNR: dominated means at least as good in everything and better in something."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def test_the_lines_name_the_model_where_there_are_several() -> None:
     small = [evaluated_result("fast"), evaluated_result("slow", latency_ms=2.0)]
     big = [of_model(evaluated_result(name, latency_ms=9.0), "big") for name in ("one", "two")]
     assert [line.text for line in describe_compromises([*small, *big])] == [
-        f"best compromises of speed, size and fidelity of {small[0].benchmark.model}: fast",
-        "slow is dominated by fast, which is at least as fast, as small and as faithful",
-        "best compromises of speed, size and fidelity of big: one, two",
+        f"best compromises of speed, size and SQNR of {small[0].benchmark.model}: fast",
+        "slow is dominated by fast, which is at least as fast and as small, and has no lower SQNR",
+        "best compromises of speed, size and SQNR of big: one, two",
     ]
 
 
@@ -88,8 +88,8 @@ def test_outputs_that_are_not_numbers_are_no_compromise() -> None:
 def test_the_lines_name_the_best_and_who_dominates_whom() -> None:
     results = [evaluated_result("fast"), evaluated_result("slow", latency_ms=2.0)]
     assert [line.text for line in describe_compromises(results)] == [
-        "best compromises of speed, size and fidelity: fast",
-        "slow is dominated by fast, which is at least as fast, as small and as faithful",
+        "best compromises of speed, size and SQNR: fast",
+        "slow is dominated by fast, which is at least as fast and as small, and has no lower SQNR",
     ]
 
 

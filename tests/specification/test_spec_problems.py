@@ -413,6 +413,14 @@ def test_a_file_that_is_not_utf8_is_a_problem(tmp_path: Path) -> None:
         load([tmp_path / "x.json"])
 
 
+def test_a_program_in_place_of_a_specification_is_told_its_flag(tmp_path: Path) -> None:
+    program = tmp_path / "old"
+    program.write_bytes(b"\x7fELF\xff")
+    program.chmod(0o755)
+    with pytest.raises(SpecificationError, match=r"not UTF-8 text.*\n    hint: a program is named by --program"):
+        load([program])
+
+
 def test_a_byte_order_mark_is_accepted(tmp_path: Path) -> None:
     text = '\ufeff{"model": {"name": "m", "format": "f"}, "tests": [{"metric": "generic", "command": "true"}]}'
     (tmp_path / "x.json").write_text(text, encoding="utf-8")

@@ -138,10 +138,11 @@ def trust_paired_noise(notes: Sequence[Note], launches: Sequence[Launch]) -> tup
     """Return the notes of launches that were paired.
 
     Pairs and coin model noise: it speaks against no verdict, and needs no remedy. Launches are short on purpose, so
-    that it is not worth a note that they ended early. Levels that change meet both sides of a pair, unless the device
-    says that it throttled: then it may have begun between them. What steps of a clock hide is part of the evidence.
+    that it is not worth a note that they ended early; operators are timed on both sides. Levels that change meet both
+    sides of a pair, unless the device says that it throttled: then it may have begun between them. What steps of a
+    clock hide is part of the evidence.
     """
-    kept = (note for note in notes if note.code not in {"stopped_early", "fewer_launches"})
+    kept = (note for note in notes if note.code not in {"stopped_early", "fewer_launches", "operators_timed"})
     modelled = {"trust": True, "hint": None}
     return tuple(note.model_copy(update=modelled) if _is_modelled(note, launches) else note for note in kept)
 

@@ -16,7 +16,7 @@ from harness.core.culprit import OF_SEARCH
 from harness.core.errors import ExitCode, UsageError
 from harness.core.metric import LATENCY
 from harness.core.protocols import Progress, Spooling
-from harness.core.result import Outcome, Report, Result, without_samples
+from harness.core.result import Report, Result, without_samples
 from harness.display.console import CleanConsole
 from harness.display.documents import print_document
 from harness.display.results import show_results
@@ -30,7 +30,7 @@ from harness.presentation.numbers import format_quantity
 from harness.presentation.tables import Column, make_cells
 from harness.presentation.text import Line, Span, Tone, make_printable
 from harness.presentation.times import format_time
-from harness.presentation.verdicts import CATEGORY_OF_VERDICT
+from harness.presentation.verdicts import mark_stored
 from harness.store.index import IndexEntry, build_entry
 from harness.store.search_answers import read_answer
 
@@ -268,7 +268,7 @@ def _listing(entries: Sequence[IndexEntry]) -> list[Column]:
     metrics = [entry.metric or "" for entry in entries]
     outcomes = [entry.verdict.value if entry.verdict else entry.outcome.words for entry in entries]
     return [
-        Column("", [_mark(entry) for entry in entries]),
+        Column("", [mark_stored(entry.outcome, entry.verdict, trusted=entry.trusted) for entry in entries]),
         Column("time (UTC)", make_cells(times)),
         Column("benchmark", make_cells([f"{entry.model}/{entry.identifier}" for entry in entries])),
         Column("device", make_cells([entry.device_name or "" for entry in entries]), weight=30),
@@ -279,11 +279,3 @@ def _listing(entries: Sequence[IndexEntry]) -> list[Column]:
         Column("origin", make_cells([entry.origin for entry in entries])),
         Column("folder", make_cells([entry.path for entry in entries]), weight=20),
     ]
-
-
-def _mark(entry: IndexEntry) -> Span:
-    doubt = "!" if entry.outcome is Outcome.OK and not entry.trusted else ""
-    if entry.verdict is not None:
-        category = CATEGORY_OF_VERDICT[entry.verdict]
-        return Span(category.mark + doubt, category.tone)
-    return Span(doubt, Tone.WARNING) if entry.outcome is Outcome.OK else Span("✗", Tone.BAD)

@@ -250,7 +250,9 @@ def _reject_unmatched(benchmarks: Sequence[Benchmark], patterns: Sequence[str], 
             more = len(benchmarks) - _FEW
             others = f", and {more} more (`--dry-run` lists them)" if more > 0 else ""
             problem = f"no benchmark matches `{pattern}`"
-            raise UsageError(f"{place}: {problem}" if place else problem, hint=f"there are: {known}{others}")
+            part = f"*{pattern}*"
+            meant = f"did you mean `{part}`? " if any(_matches(benchmark, part) for benchmark in benchmarks) else ""
+            raise UsageError(f"{place}: {problem}" if place else problem, hint=f"{meant}there are: {known}{others}")
 
 
 def _select_defined(benchmarks: Sequence[Benchmark], digests: Sequence[str]) -> tuple[Benchmark, ...]:

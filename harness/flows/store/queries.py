@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from harness.core.commit import short_id
+from harness.core.comparison import Verdict
 from harness.core.errors import ExitCode, UsageError
 from harness.core.metric import main_metric
 from harness.core.outcome import Outcome
@@ -20,6 +21,7 @@ from harness.presentation.numbers import format_change, format_interval, format_
 from harness.presentation.tables import Column, make_cells
 from harness.presentation.text import Line, Span, Tone
 from harness.presentation.times import format_time
+from harness.presentation.verdicts import mark_stored
 from harness.store.database.engine import Database
 from harness.store.database.selection import StoredSelection, iterate_selected
 from harness.store.rows import MetricRow, make_metric_rows
@@ -91,7 +93,7 @@ def _main_metric(result: Result) -> tuple[str, ...]:
 
 def _columns(rows: list[MetricRow]) -> list[Column]:
     return [
-        Column("", [Span("", Tone.NORMAL) if row.outcome == Outcome.OK else Span("✗", Tone.BAD) for row in rows]),
+        Column("", list(map(_mark, rows))),
         Column("time (UTC)", make_cells(format_time(row.started) for row in rows)),
         Column("benchmark", make_cells(f"{row.model}/{row.identifier}" for row in rows)),
         Column("device", make_cells(row.device_name or row.device or "" for row in rows), weight=40),
@@ -105,3 +107,8 @@ def _columns(rows: list[MetricRow]) -> list[Column]:
         Column("95 % interval", make_cells(format_interval(row.low, row.high) for row in rows), weight=30),
         Column("reason", make_cells(row.reason or "" for row in rows), weight=10),
     ]
+
+
+def _mark(row: MetricRow) -> Span:
+    verdict = Verdict(row.verdict) if row.verdict else None
+    return mark_stored(Outcome(row.outcome), verdict, trusted=row.trusted)

@@ -61,6 +61,13 @@ def test_a_pattern_without_match_is_a_usage_error(pattern: str) -> None:
         select(ALL, (pattern,), ())
 
 
+def test_a_part_of_a_name_is_taken_for_a_pattern_without_stars() -> None:
+    part = ALL[0].identifier[:-1]
+    with pytest.raises(UsageError) as caught:
+        select(ALL, (part,), ())
+    assert str(caught.value.hint).startswith(f"did you mean `*{part}*`? there are: ")
+
+
 def test_a_pattern_without_match_names_the_file_or_the_variable_where_it_stands() -> None:
     places = {"only": "harness.toml:3", "skip": "HARNESS_SKIP"}
     for settings, place in ((Settings(only=("x",), places=places), "harness.toml:3"),
