@@ -7,7 +7,7 @@ What an iteration needs is the difference of two launches that differ in their n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -32,6 +32,9 @@ COUNTS: Final = "counts"
 _LONGEST_FILE: Final = 1 << 20
 _NAME: Final = re.compile(r"[^A-Za-z0-9_./:=]+")
 _LONGEST_NAME: Final = 80
+_NEVER_NONE: Final = frozenset({"task-clock", "cpu-clock", "instructions", "cycles"})
+"""Events that each iteration needs some of, whereas one may go by without a page fault."""
+
 _COMPLETE: Final = 0.995
 """Share of the time from which on an event counts as counted all the time: shares are printed as rounded percents."""
 
@@ -113,14 +116,27 @@ def read_counts(launches: Sequence[CountedLaunch]) -> ProbeReading:
     if not any(count.value is not None for launch in launches for count in launch.counts):
         raise BenchmarkFailed("nothing was counted", hint="name other events (`events`); `perf list` lists them")
     observations: list[tuple[Observation, ...]] = []
+    hidden = _find_hidden(launches)
     for index, launch in enumerate(launches):
         is_short = len(launches) > 1 and index % 2 == 0
         before = launches[index - 1] if len(launches) > 1 and not is_short else None
-        observations.append(() if is_short else tuple(_observe(launch, before)))
-    return ProbeReading(tuple(observations), tuple(_list_notes(launches, observations)))
+        observations.append(() if is_short else tuple(_observe(launch, before, hidden)))
+    return ProbeReading(tuple(observations), tuple(_list_notes(launches, observations, hidden)))
 
 
-def _observe(launch: CountedLaunch, short: CountedLaunch | None) -> Iterator[Observation]:
+def _find_hidden(launches: Sequence[CountedLaunch]) -> tuple[str, ...]:
+    """Return the events of which a launch of all iterations counted no more than one of a single iteration."""
+    hidden: dict[str, None] = {}
+    for short, whole in zip(launches[::2], launches[1::2], strict=False):
+        before = {count.event: count.value for count in short.counts}
+        for count in whole.counts if (whole.iterations or 0) > (short.iterations or 0) else ():
+            earlier = before.get(count.event)
+            if count.value is not None and earlier is not None and count.value <= earlier:
+                hidden[count.event] = None
+    return tuple(event for event in hidden if event in _NEVER_NONE)
+
+
+def _observe(launch: CountedLaunch, short: CountedLaunch | None, hidden: Collection[str]) -> Iterator[Observation]:
     earlier = {} if short is None else {count.event: count.value for count in short.counts}
     added = None
     if short is not None and launch.iterations is not None and short.iterations is not None:
@@ -131,7 +147,7 @@ def _observe(launch: CountedLaunch, short: CountedLaunch | None) -> Iterator[Obs
         metric = name_metric(count.event)
         yield Observation(type="RUN", metric=metric, unit=count.unit, samples=(count.value,))
         before = earlier.get(count.event)
-        if added is not None and added > 0 and before is not None:
+        if added is not None and added > 0 and before is not None and count.event not in hidden:
             # Two launches differ a little in what they do beside their iterations: less than that is nothing.
             each = max(0.0, count.value - before) / added
             yield Observation(type="NET", metric=metric, unit=count.unit, samples=(each,))
@@ -142,7 +158,9 @@ def name_metric(event: str) -> str:
     return _NAME.sub("_", event.replace("-", "_")).strip("_")[:_LONGEST_NAME] or "event"
 
 
-def _list_notes(launches: Sequence[CountedLaunch], observations: Sequence[tuple[Observation, ...]]) -> Iterator[Note]:
+def _list_notes(
+    launches: Sequence[CountedLaunch], observations: Sequence[tuple[Observation, ...]], hidden: Sequence[str]
+) -> Iterator[Note]:
     counts = [count for launch in launches for count in launch.counts]
     absent = {count.event: count.absence for count in counts if count.value is None}
     if absent:
@@ -166,7 +184,13 @@ def _list_notes(launches: Sequence[CountedLaunch], observations: Sequence[tuple[
             message="events in the kernel were not counted: this user may observe programs only",
             hint="`sudo sysctl kernel.perf_event_paranoid=1` allows it until the next start",
         )
-    if not any(observation.type == "NET" for each in observations for observation in each):
+    if hidden:
+        yield Note(
+            code="counters_hidden",
+            message=f"{_join(hidden)}: not known of one iteration: launches differ by more than all of them need",
+            hint="raise `iter`, so that iterations outweigh loading the model",
+        )
+    elif not any(observation.type == "NET" for each in observations for observation in each):
         yield Note(
             code="counters_of_launch",
             message="counts are of whole launches, with loading the model: those of one iteration are not known, "

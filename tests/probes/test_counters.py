@@ -38,6 +38,19 @@ def test_less_than_nothing_is_nothing() -> None:
     assert {each.name: each.samples for each in reading.observations[1]}["NET faults"] == (0.0,)
 
 
+def test_no_iteration_is_said_to_take_no_time() -> None:
+    first, second = (launch(1, **{"task-clock": 900.0}, faults=1.0), launch(51, **{"task-clock": 890.0}, faults=1.0))
+    reading = read_counts([first, second, launch(1, **{"task-clock": 880.0}), launch(51, **{"task-clock": 900.0})])
+    assert {each.name for found in reading.observations for each in found} == {
+        *("RUN task_clock", "RUN faults", "NET faults"),
+    }
+    (note,) = reading.notes
+    assert (note.code, note.message) == (
+        "counters_hidden",
+        "task-clock: not known of one iteration: launches differ by more than all of them need",
+    )
+
+
 @pytest.mark.parametrize("iterations", [(None, None), (1, None), (5, 5)])
 def test_without_known_iterations_counts_are_of_launches_and_say_so(iterations: tuple[int | None, int | None]) -> None:
     reading = read_counts([launch(iterations[0], faults=10.0), launch(iterations[1], faults=90.0)])

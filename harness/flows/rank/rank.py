@@ -79,6 +79,8 @@ def rank(settings: Settings, parameters: RankingParameters, display: Display) ->
     display.say(reporting.summary(settings.local_reporter))
     codes = (plan_exit_code(plan), builds_exit_code(builds), files_exit_code(files))
     undecided = [ExitCode.UNDECIDED] if any(map(_is_undecided, collector.results)) else []
+    if others := [result.benchmark.title for result in collector.results if result.ok and _is_other_work(result)]:
+        display.say(f"? a person has to decide about {', '.join(others)}: not the same work, or not shown to be")
     return reporting.exit_code(*codes, *undecided), tuple(collector.results)
 
 
@@ -240,5 +242,8 @@ def _is_undecided(result: Result) -> bool:
     """Return whether only a person, or more rounds, can decide about it."""
     if result.rank is None or not result.ok:
         return False
-    is_other_work = result.same_work is not None and result.same_work.verdict is not WorkVerdict.SAME
-    return bool(result.rank.undecided) or is_other_work
+    return bool(result.rank.undecided) or _is_other_work(result)
+
+
+def _is_other_work(result: Result) -> bool:
+    return result.same_work is not None and result.same_work.verdict is not WorkVerdict.SAME

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from itertools import chain
+from typing import Final
 
 from msgspec.structs import replace
 from rich.console import Console
@@ -25,6 +26,10 @@ from harness.presentation.verdicts import mark_stored
 from harness.store.database.engine import Database
 from harness.store.database.selection import StoredSelection, iterate_selected
 from harness.store.rows import MetricRow, make_metric_rows
+
+_ELSEWHERE: Final = (
+    "`harness query` lists the newest ones; `harness store import` brings in those of runs without --database"
+)
 
 SCREENFUL = 25
 """Results that are shown on the screen without a limit."""
@@ -58,7 +63,7 @@ def show_rows(database: Database, selection: StoredSelection, console: Console) 
     console = widen(console)
     if not rows:
         if selection.is_by_name_alone:
-            raise UsageError(f"no such results in {database.place}", hint="`harness query` lists the newest ones")
+            raise UsageError(f"no such results in {database.place}", hint=_ELSEWHERE)
         print_line(Line.of(f"no such results in {database.place}"), console)
         return ExitCode.OK
     console.print(fit_table(_columns(rows), console))
