@@ -126,7 +126,11 @@ def summarise_profile(report: ProfileReport) -> Iterator[str]:
     elif traced is not None:
         yield f"latency {format_median(traced)} while operators are timed"
     if report.coverage is not None:
-        yield f"{len(report.operators)} operators take {format_share(report.coverage)} of the latency, by their means"
+        share = format_share(report.coverage)
+        yield f"{len(report.operators)} operators take {share} of the latency while they are timed, by their means"
+    if hidden := sum(row.median_us == 0 for row in report.operators):
+        verb = "takes" if hidden == 1 else "take"
+        yield f"{hidden} of them {verb} less than a step of the clock that times operators, which is shown as 0"
     yield from _describe_delegation(report)
     inside = [row for row in report.operators if row.identity is not None and row.identity.nodes_inside is not None]
     untold = [row for row in inside if not row.name.startswith("delegate call")]

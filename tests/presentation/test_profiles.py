@@ -86,10 +86,22 @@ def test_the_cost_of_tracing_what_is_delegated_and_what_cannot_be_told_are_state
     assert report.overhead == pytest.approx(0.1)
     assert list(summarise_profile(report)) == [
         "latency 1.00 ms; while operators are timed 1.10 ms (+10.0 %)",
-        "5 operators take 90.9 % of the latency, by their means",
+        "5 operators take 90.9 % of the latency while they are timed, by their means",
         "of the operators' time: 60.0 % in XnnpackBackend, 40.0 % not delegated",
         "which nodes 1 of the operators executes cannot be told: their delegates do not report it",
     ]
+
+
+def test_operators_below_a_step_of_their_clock_are_said_to_be() -> None:
+    result = profiled()
+    metrics = [
+        metric.model_copy(update={"summary": {**metric.summary, "p50": 0.0}}) if metric.type == "conv #2" else metric
+        for metric in result.metrics
+    ]
+    report = describe_profile(result.model_copy(update={"metrics": tuple(metrics)}))
+    assert report is not None
+    told = list(summarise_profile(report))
+    assert "1 of them takes less than a step of the clock that times operators, which is shown as 0" in told
 
 
 def test_what_speaks_against_either_pass_is_shown_once() -> None:
