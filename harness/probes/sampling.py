@@ -22,7 +22,8 @@ ARTIFACT_BYTES: Final = 64 << 20
 
 _FEW: Final = 100
 """Samples below which shares are too coarse: 1 % is one sample."""
-_MOST_ITERATIONS: Final = 10_000_000
+_MOST_ITERATIONS: Final = 200_000
+"""Runners print about 250 bytes for each, and what prints more than `shell.MAX_OUTPUT_BYTES` is ended."""
 
 
 def plan_sampling(benchmark: Benchmark, iteration_s: float | None, least_s: float = LEAST_S) -> tuple[Benchmark, ...]:
