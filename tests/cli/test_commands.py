@@ -96,7 +96,7 @@ def test_patterns_select_benchmarks(project: Project) -> None:
 
 @pytest.mark.slow
 def test_default_args_of_a_file_override_configuration_and_are_overridden_by_flags(project: Project) -> None:
-    inner = generic(one_test("a", "{program}"))
+    inner = generic(one_test("a", GOOD))
     project.write("config/config.json", {"user": "config"})
     spec = project.write("spec.json", {**inner, "default_args": {"--user": "file"}})
     assert project.harness("-b", spec).read()[-1]["meta"]["user"] == "file"

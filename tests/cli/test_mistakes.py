@@ -247,7 +247,7 @@ def test_words_behind_all_that_a_command_takes_are_named(
         ("--modelcache", "did you mean --model-cache?"),
         (
             "--json",
-            "--simple-screen-reporter writes one line of JSON per result, and `harness report LAST --json` all of them",
+            "`harness report LAST --json` prints what is stored; --simple-screen-reporter writes a line a result",
         ),
         *((flag, "`harness run --help` lists every flag") for flag in ("--foo", "--iter", "--bar", "-x")),
     ],

@@ -81,7 +81,10 @@ def test_probes_keep_their_contract_on_a_phone(session: AndroidSession, program:
         assert (reading.samples, len(reading.functions)) == (2, 2)
         return
     assert {each.name for each in reading.observations[1]} >= {"RUN task_clock", "NET page_faults"}
-    assert [note.code for note in reading.notes] == ["counters_absent", "counters_shared"]
+    codes = [note.code for note in reading.notes]
+    assert codes == ["counters_absent", "counters_shared", "counters_hidden"], (
+        "the stand-in counts the same in any launch"
+    )
 
 
 @pytest.mark.slow
