@@ -153,6 +153,9 @@ def _read(file: Path, problems: Problems, reference: SpecificationPlace | None =
     except ValueError:  # a NUL byte in the name
         problems.add(place, f"{str(file)!r} cannot be the name of a file")
         return None
+    if text.startswith("#!"):
+        problems.add(SpecificationPlace(file=file), "a script, and no specification", _PROGRAM_HINT)
+        return None
     if file.suffix.lower() in (".yaml", ".yml"):
         # Most specifications are JSON; they do not pay for the import.
         from harness.specification.yaml_syntax import read_yaml  # noqa: PLC0415

@@ -419,6 +419,9 @@ def test_a_program_in_place_of_a_specification_is_told_its_flag(tmp_path: Path) 
     program.chmod(0o755)
     with pytest.raises(SpecificationError, match=r"not UTF-8 text.*\n    hint: a program is named by --program"):
         load([program])
+    program.write_text("#!/bin/sh\n")
+    with pytest.raises(SpecificationError, match=r"a script, and no specification\n    hint: a program is named by"):
+        load([program])
 
 
 def test_a_byte_order_mark_is_accepted(tmp_path: Path) -> None:
