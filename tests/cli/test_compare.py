@@ -83,8 +83,8 @@ def test_a_higher_throughput_is_an_improvement(project: Project, spec: Path) -> 
 
 def test_equal_programs_in_different_files_show_no_change(project: Project, spec: Path) -> None:
     done = project.harness(
-        "compare", "-b", spec, *sides(runner(project, "old"), runner(project, "new")), "--pairs", "60"
-    )
+        "compare", "-b", spec, *sides(runner(project, "old"), runner(project, "new")), "--pairs", "200"
+    )  # by chance 60 are too few now and then, and no more are made than are needed
     assert done.code == 0, done.stderr + done.stdout
     assert done.read()[0]["comparison"]["verdict"] == "no change"
 
