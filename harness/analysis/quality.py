@@ -160,7 +160,8 @@ def _steps(metric: Metric) -> Iterator[Note]:
     distinct, center = sorted(set(metric.samples)), metric.median
     if center is None or center <= 0 or len(metric.samples) < max(FEWEST_SAMPLES, 2 * len(distinct)):
         return
-    step = min((larger - smaller for smaller, larger in pairwise(distinct)), default=None)
+    gaps = (larger - smaller for smaller, larger in pairwise(distinct) if not math.isclose(smaller, larger))
+    step = min(gaps, default=None)  # numbers that are close differ by the rounding of a conversion
     if step is None:
         message = f"every sample of {metric.name} is the same: what its clock rounds away is not seen"
     elif step > STEP_LIMIT * center:

@@ -269,11 +269,11 @@ def report(
         inspect_flags: Where things are.
     """
     from harness.flows.inspect import reports
-    from harness.flows.inspect.stored_results import EVERYTHING
+    from harness.flows.inspect.stored_results import EVERYTHING, LAST
 
     settings = arguments.resolve_settings(inspect_flags)
     selection = from_flags.result_filter(only=only, since=since, devices=devices, commit=commit)
-    if path is not None and str(path).upper() == "LAST" and not path.exists():
+    if path is not None and str(path).upper() == LAST and not path.exists():
         path, selection = None, structs.replace(selection, last_run=True)
     selects = path is not None or selection != EVERYTHING
     writes = tuple(name for name, given in {"--reporter": reporter, "--export": export}.items() if given)

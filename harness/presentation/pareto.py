@@ -20,8 +20,9 @@ from harness.presentation.text import Line, Span, Tone, make_printable
 
 ACCURACY: Final = "top1_accuracy"
 FIDELITY: Final = "sqnr"
-_WORDS: Final = {ACCURACY: "accuracy", FIDELITY: "SQNR"}
 """Statistics by which outputs are ranked: the first where examples have labels, else the second."""
+
+_WORDS: Final = {ACCURACY: "accuracy", FIDELITY: "SQNR"}
 
 _LARGEST_ERROR: Final = "max_absolute_error"
 

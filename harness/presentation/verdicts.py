@@ -67,15 +67,16 @@ def categorise(result: Result) -> VerdictCategory:
 
 
 def mark_stored(outcome: Outcome, verdict: Verdict | None, *, trusted: bool) -> Span:
-    """Return the mark of a result in a list: its verdict, how it failed, and `!` where it is not to be trusted."""
+    """Return the mark of a result in a list: how it failed, else its verdict, and `!` where it is not to be trusted."""
     doubt = "!" if outcome is Outcome.OK and not trusted else ""
+    if outcome is not Outcome.OK and not outcome.is_skipped:  # a failed comparison has a verdict, too: undecided
+        return Span(VerdictCategory.FAILED.mark, VerdictCategory.FAILED.tone)
     if verdict is not None:
         category = CATEGORY_OF_VERDICT[verdict]
         return Span(category.mark + doubt, category.tone)
     if outcome is Outcome.OK:
         return Span(doubt, Tone.WARNING)
-    category = VerdictCategory.SKIPPED if outcome.is_skipped else VerdictCategory.FAILED
-    return Span(category.mark, category.tone)
+    return Span(VerdictCategory.SKIPPED.mark, VerdictCategory.SKIPPED.tone)
 
 
 def stated_interval(comparison: Comparison) -> tuple[float | None, float | None] | None:

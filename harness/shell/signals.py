@@ -21,6 +21,7 @@ _ATTEMPT_S = 0.1
 
 _AGAIN_S: Final = 0.01
 """Pause before a signal is sent again that came at a moment in which an exception would be taken for another one."""
+
 _HANG_UPS: Final = tuple(signal.Signals[name] for name in ("SIGHUP", "SIGBREAK") if hasattr(signal, name))
 """The end of the terminal: Windows sends SIGBREAK then, and for Ctrl-Break."""
 

@@ -121,7 +121,7 @@ def test_a_run_in_which_nothing_can_start_stores_nothing(project: Project) -> No
     spec = project.write("spec.json", generic(one_test("a", "{program}"), one_test("b", "{program} 1")))
     done = project.harness("run", "-b", spec)
     assert (done.code, done.read()) == (2, [])
-    assert "no program is given, and `{program}` starts one\n  hint: name it with --program PATH" in done.stderr
+    assert "every benchmark starts {program}\n  hint: name it with --program PATH" in done.stderr
     both = project.write("both.json", generic(one_test("a", "{program}"), one_test("b", "true")))
     assert "`{program}` starts a program, and none is given" in project.harness("run", "-b", both).stdout
 

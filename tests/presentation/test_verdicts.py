@@ -18,6 +18,7 @@ from harness.presentation.verdicts import mark_stored
         (Outcome.SKIPPED, Verdict.NO_CHANGE, False, "="),
         (Outcome.SKIPPED, None, False, "-"),
         (Outcome.CRASHED, None, False, "✗"),
+        (Outcome.FAILED, Verdict.UNDECIDED, False, "✗"),
     ],
 )
 def test_a_list_marks_doubt_and_tells_what_was_skipped_from_what_failed(

@@ -45,7 +45,7 @@ def latest(settings: Settings, console: Console, selection: ResultFilter = EVERY
         UsageError: Nothing has the names that are selected. That a period has no results is an answer.
     """
     stored = StoredResults(None, settings.local_reporter, selection)
-    if selection == EVERYTHING:  # the index has all that the list shows
+    if selection == EVERYTHING:  # only the results that are listed are read
         entries = stored.list_newest(_LATEST)
         count = len(stored.entries) - len(stored.entries[-_LATEST:]) + len(entries)
     else:

@@ -167,17 +167,12 @@ class StoredResults:
 
     def list_newest(self, count: int) -> list[IndexEntry]:
         """Return the newest of the entries, marked where their devices are in doubt; damaged ones are left out."""
-        marked = (self._mark(entry, file) for entry, file in self._entries[-count:])
-        return [entry for entry in marked if entry is not None]
-
-    def _mark(self, entry: IndexEntry, file: Path) -> IndexEntry | None:
-        try:
-            result = load_result(file)
-        except EnvironmentProblem as problem:
-            self.unreadable.append(problem)
-            return None
-        self.loaded += 1
-        return entry.model_copy(update={"trusted": entry.trusted and mark_doubts(result, self._doubts).trusted})
+        marked = []
+        for entry, file in self._entries[-count:]:
+            if (result := self._read(file)) is not None:
+                trusted = entry.trusted and mark_doubts(result, self._doubts).trusted
+                marked.append(entry.model_copy(update={"trusted": trusted}))
+        return marked
 
     def _read_doubts(self, *folders: Path) -> tuple[DeviceDoubt, ...]:
         """Return the doubts of the tree, and of a folder that is shown by itself, such as a copy of a tree."""
@@ -205,14 +200,21 @@ class StoredResults:
             return
 
     def _load(self, file: Path) -> StoredResult | None:
-        """Load a result; None where it is not selected, or damaged, which is remembered."""
+        """Load a result; None where it is not selected, or damaged."""
+        result = self._read(file)
+        if result is None or not self._selection.accepts(result):
+            return None
+        return StoredResult(mark_doubts(result, self._doubts), file)
+
+    def _read(self, file: Path) -> Result | None:
+        """Read a result; None where it is damaged, which is remembered."""
         try:
             result = load_result(file)
         except EnvironmentProblem as problem:
             self.unreadable.append(problem)
             return None
         self.loaded += 1
-        return StoredResult(mark_doubts(result, self._doubts), file) if self._selection.accepts(result) else None
+        return result
 
     def _list_tree(self, tree: Path) -> list[tuple[IndexEntry, Path]]:
         """Return the results of the tree by its index, without those that are too old."""

@@ -58,8 +58,9 @@ def require_program(plan: Plan, builds: Builds) -> None:
         UsageError: That is so.
     """
     if plan.assignments and all(_lacks_program(assignment, builds) for assignment in plan.assignments):
-        command = plan.assignments[0].benchmark.command_lines[0]
-        raise UsageError(f"no program is given, and `{command}` starts one", hint="name it with --program PATH")
+        raise UsageError(
+            "no program is given, and every benchmark starts {program}", hint="name it with --program PATH"
+        )
 
 
 def _lacks_program(assignment: Assignment, builds: Builds) -> bool:

@@ -14,24 +14,9 @@ from harness.config.settings import Settings
 from harness.core.benchmark import Export
 from harness.core.command import Command, Completed
 from harness.display.quiet import QuietTask
+from tests.frameworks.running_sum import RUNNING_SUM
 
 FORMS = ("eager", "torchscript", "lite_interpreter")
-
-RUNNING_SUM = """
-import torch
-
-class Sum(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.register_buffer("total", torch.zeros(1, 3))
-
-    def forward(self, x):
-        self.total.add_(x)
-        return self.total * 1.0
-
-def running_sum():
-    return Sum(), (torch.ones(1, 3),)
-"""
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from harness.core.benchmark import Export, Input
 from harness.core.errors import ExportFailed
 from harness.core.examples import MANIFEST, OutputManifest, Stage, TensorInfo
 from tests.frameworks.executorch.references.example_folders import Silent, write_test_examples
+from tests.frameworks.running_sum import RUNNING_SUM
 
 NETS = """
 import torch
@@ -28,18 +29,6 @@ class Two(nn.Module):
 
 def two():
     return Two(), (torch.randn(1, 3), torch.randn(1, 3))
-
-class Sum(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.register_buffer("total", torch.zeros(1, 3))
-
-    def forward(self, x):
-        self.total.add_(x)
-        return self.total * 1.0
-
-def running_sum():
-    return Sum(), (torch.randn(1, 3),)
 
 def complex_numbers():
     class Complex(nn.Module):
@@ -144,7 +133,7 @@ def test_stages_have_the_weights_of_the_export_and_run_every_example(tmp_path: P
 
 @pytest.mark.slow
 def test_nested_outputs_are_numbered_and_keep_their_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "reference_nets.py").write_text(NETS)
+    (tmp_path / "reference_nets.py").write_text(NETS + RUNNING_SUM)
     monkeypatch.chdir(tmp_path)
     left, right = np.array([[[1, 2, 3]], [[4, 5, 6]]], "float32"), np.array([[[1, -1, 1]], [[0, 0, 1]]], "float32")
     examples = write_test_examples(tmp_path / "examples", left, right)
@@ -167,7 +156,7 @@ def test_nested_outputs_are_numbered_and_keep_their_types(tmp_path: Path, monkey
 def test_every_stage_of_a_model_with_a_state_begins_with_its_first_state(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "reference_nets.py").write_text(NETS)
+    (tmp_path / "reference_nets.py").write_text(NETS + RUNNING_SUM)
     monkeypatch.chdir(tmp_path)
     examples = write_test_examples(tmp_path / "examples", np.ones((3, 1, 3), "float32"))
     export = Export(definition="reference_nets:running_sum", recipe="portable")
@@ -191,7 +180,7 @@ def test_every_stage_of_a_model_with_a_state_begins_with_its_first_state(
 def test_what_cannot_be_computed_is_told_and_leaves_no_outputs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, definition: str, shape: tuple[int, ...], words: str
 ) -> None:
-    (tmp_path / "reference_nets.py").write_text(NETS)
+    (tmp_path / "reference_nets.py").write_text(NETS + RUNNING_SUM)
     monkeypatch.chdir(tmp_path)
     examples = write_test_examples(tmp_path / "examples", np.zeros(shape, "float32"))
     export = Export(definition=definition, recipe="portable", inputs=(Input(name="x", shape=(1, 16)),))
