@@ -25,7 +25,7 @@ from platforms.android.link.protocol import ANSWER_S
 from platforms.android.scripts import assign_variables, read_script
 
 _KEYGUARD: Final = read_script("keyguard.sh")
-_SCRIPT: Final = STATE_FUNCTION + _KEYGUARD + read_script("app.sh")
+_SCRIPT: Final = STATE_FUNCTION + _KEYGUARD + read_script("log_clock.sh") + read_script("app.sh")
 _FIND: Final = 'pm path "$1" 2>/dev/null'
 _INSTALL_S: Final = 180.0
 """Time limit of installing and starting: a large app is compiled when it is installed."""

@@ -29,7 +29,7 @@ STAMP: Final = f"%n{STAMP_MARK}%d %i %s %y %z"
 """Format of `stat` for staged files: it shows that a program changed or replaced one."""
 STATE_FUNCTION: Final = f"state() {{\n{STATE_SCRIPT}}}\n"
 
-_SCRIPT: Final = STATE_FUNCTION + read_script("launch.sh")
+_SCRIPT: Final = STATE_FUNCTION + read_script("log_clock.sh") + read_script("launch.sh")
 _RESET_OOM_SCORE: Final = "{ echo 900 >/proc/self/oom_score_adj; } 2>/dev/null"
 """adb's daemon hands down -950: where memory is short, the kernel would end everything of the user's first."""
 _CLOCK_JUMP_S: Final = 0.05

@@ -2,7 +2,8 @@
 #
 # Variables: mark, package, activity, result (file in the app's folder; empty: its lines of the log), workdir, began
 # (file written at its start), apk and apk_sha256 (package to install; empty starts what is installed), limit (seconds).
-# Its arguments are those of `am start`. `state`, a function, prints the phone's state; `keyguard_is_shown` is another.
+# Its arguments are those of `am start`. `state`, a function, prints the phone's state; `keyguard_is_shown` and
+# `read_log_clock` are others.
 say() { echo; echo "$mark $1"; }
 trap 'am force-stop "$package" >/dev/null 2>&1; exit 129' HUP INT TERM
 screen_is_on() { # also where the phone does not tell
@@ -44,7 +45,8 @@ fi
 [ -n "$base" ] || { say missing; exit 1; }
 : >"$began"
 [ -z "$result" ] || run-as "$package" rm -f "$result" || { say closed; exit 1; }
-since=$(date '+%m-%d %H:%M:%S.000') pid= seen= how=late
+read_log_clock
+pid= seen= how=late
 since_boot
 say "began $since $EPOCHREALTIME $up"
 answer=$(am start -W -S -n "$package/$activity" "$@" 2>&1)

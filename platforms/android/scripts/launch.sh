@@ -4,7 +4,7 @@
 # (seconds), workdir, began (file written at its start), watched and stamp (list of watched files and format of their
 # stamps), root (prefix that runs a script as root, to drop the page cache before), interactive (it reads our input and
 # has no limit here), metered (its energy is wanted), rails (configuration of `perfetto`), trace (file for its output).
-# `state`, a function, prints the phone's state.
+# `state`, a function, prints the phone's state; `read_log_clock` is another.
 job= recorder=
 say() { echo; echo "$mark $1"; }
 stop() {
@@ -72,7 +72,8 @@ session=setsid
 setsid -w true >/dev/null 2>&1 </dev/null && session='setsid -w'
 [ -z "$metered" ] || begin_metering
 : >"$began"
-say "began $(date '+%m-%d %H:%M:%S.000')"
+read_log_clock
+say "began $since"
 times
 since_boot
 say "$EPOCHREALTIME $up"
