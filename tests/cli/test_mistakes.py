@@ -173,6 +173,10 @@ def test_a_dry_run_of_a_commit_comparison_resolves_the_commits_and_builds_nothin
     unclear = project.harness("compare", "-b", spec, "--dry-run")
     assert unclear.code == 2
     assert "nothing to compare" in unclear.stderr
+    old, new = project.write("old build", ""), project.write("new", "")
+    files = project.harness("compare", "-b", spec, "--control", old, "--treatment", new)
+    assert files.code == 2
+    assert f"give --control-program '{old}' --treatment-program {new}" in " ".join(files.stderr.split())
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shlex
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -105,7 +106,7 @@ def _read_list(request: CompareRequest, settings: Settings) -> str | None:
     if request.treatment == "-":
         return _read_standard_input()
     path = Path(str(request.treatment))
-    if not path.is_file():
+    if request.source is None or not path.is_file():
         return None
     is_list = path.suffix in _LIST_SUFFIXES
     if not is_list and _is_commit(request, settings):
@@ -130,8 +131,6 @@ def _read_standard_input() -> str:
 
 
 def _is_commit(request: CompareRequest, settings: Settings) -> bool:
-    if request.source is None:
-        return False
     try:
         source = open_source(request, settings)
         source.resolve(str(request.treatment))
@@ -286,6 +285,12 @@ def _require_commits(request: CompareRequest) -> tuple[str, str | None, str | No
     if isinstance(request.control, Programs) or isinstance(request.treatment, Programs):
         raise UsageError("only one side has a program", hint="give --control-program A --treatment-program B")
     if request.source is None:
+        control, treatment = request.control, request.treatment
+        if control and treatment and Path(control).is_file() and Path(treatment).is_file():
+            raise UsageError(
+                "--control and --treatment name commits, and these are files",
+                hint=f"give --control-program {shlex.quote(control)} --treatment-program {shlex.quote(treatment)}",
+            )
         raise UsageError(
             "nothing to compare",
             hint="give --control-program A --treatment-program B, or --self-check, or --source releases:PACKAGE "

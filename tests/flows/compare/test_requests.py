@@ -57,7 +57,7 @@ def test_a_long_file_is_no_list_of_commits(tmp_path: Path) -> None:
     file = tmp_path / "commits.txt"
     file.write_bytes(b"abc\n" * (1 << 19))
     with pytest.raises(UsageError, match="larger than 1 MiB"):
-        split_treatments(CompareRequest(treatment=str(file)), Settings())
+        split_treatments(CompareRequest(source="git:.", treatment=str(file)), Settings())
 
 
 @pytest.mark.parametrize(
