@@ -41,6 +41,13 @@ _MOST_LOST: Final = 0.9
 _SHORTEST_S: Final = 0.1
 """Below, CPU time counted in ticks of 10 ms says nothing about a single launch."""
 
+_SHORTEST_OF_MANY_S: Final = 0.05
+"""Below, not even many launches say anything: what the harness does around each, for milliseconds, would seem to be
+others'. It is 1 % of a launch of 50 ms, and was a third of a machine without others at launches of 3 ms."""
+
+_LEAST_S: Final = 0.5
+"""What short launches take together before they say anything: 100 ticks on two CPUs."""
+
 
 def assess_device(launches: Sequence[Launch], cores: int, threads: int | None) -> tuple[Note, ...]:
     """Return the notes on the state of a device while it was measured.
@@ -153,9 +160,8 @@ def _increase(before: float | None, after: float | None) -> float | None:
 def _note_load(launches: Sequence[Launch], cores: int, threads: int | None) -> Iterator[Note]:
     shares = [share for launch in launches if (share := used_by_others(launch, cores)) is not None]
     shares_of_others = [others for seconds, others in shares if seconds >= _SHORTEST_S]
-    total = sum(seconds for seconds, _ in shares)
-    if not shares_of_others and total > 0:
-        shares_of_others = [sum(seconds * others for seconds, others in shares) / total]
+    if not shares_of_others and (use := mean_use_by_others(launches, cores)) is not None:
+        shares_of_others = [use]
     above = [others for others in shares_of_others if others > BUSY_LIMIT]
     if not above:
         return
@@ -214,6 +220,14 @@ def used_by_others(launch: Launch, cores: int) -> tuple[float, float] | None:
     runners_s = launch.cpu_s + (launch.beside_cpu_s or 0.0)
     cpus = launch.after.cpus or cores
     return (seconds, launch.after.busy - runners_s / (seconds * cpus)) if seconds > 0 else None
+
+
+def mean_use_by_others(launches: Sequence[Launch], cores: int) -> float | None:
+    """Return the share of CPU time that others used around launches; None where these are too short, or do not tell."""
+    shares = [share for launch in launches if (share := used_by_others(launch, cores)) is not None]
+    long_enough = [(seconds, share) for seconds, share in shares if seconds >= _SHORTEST_OF_MANY_S]
+    total_s = sum(seconds for seconds, _ in long_enough)
+    return sum(seconds * share for seconds, share in long_enough) / total_s if total_s >= _LEAST_S else None
 
 
 def frequency_drop(launches: Sequence[Launch]) -> float:

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Final
 
 from harness.analysis.compare.statistics import middle
-from harness.analysis.device_quality import FREQUENCY_LIMIT, frequency_drop, used_by_others
+from harness.analysis.device_quality import FREQUENCY_LIMIT, frequency_drop, mean_use_by_others
 from harness.core.comparison import ESTIMATED_STATISTIC, Pair
 from harness.core.result import Launch
 from harness.core.self_check import BenchmarkCheck, Disturbance
@@ -40,15 +40,13 @@ def find_disturbances(
 
 
 def _neighbours(launches: Sequence[Launch], cores: int) -> Iterator[Disturbance]:
-    shares = [share for launch in launches if (share := used_by_others(launch, cores)) is not None]
-    total_s = sum(seconds for seconds, _ in shares)
-    others = sum(seconds * share for seconds, share in shares) / total_s if total_s > 0 else 0.0
-    if others > _BUSY:
+    others = mean_use_by_others(launches, cores)
+    if others is not None and others > _BUSY:
         yield Disturbance(
             kind="neighbours",
             size=others,
             message=f"other programs used {others:.0%} of the CPU time of the device",
-            remedy="end them, or measure when they rest; `--interleave process` where the runner can",
+            remedy="end those that may end, or measure when they rest; `--interleave process` where the runner can",
         )
 
 

@@ -196,11 +196,15 @@ def _noisy(metric: Metric) -> Iterator[Note]:
 def _trending(metric: Metric) -> Iterator[Note]:
     change = trend(metric)
     if change > TREND_LIMIT:
+        error = _error_by_warm_up(metric)
+        is_doubtful = error > BETWEEN_LIMIT
         yield Note(
             code="warming_up",
             message=f"{metric.name} is {change:.1%} slower in the first third of a launch than in the last: "
             "the warm-up was not over",
             hint="raise `warmup`",
+            trust=not is_doubtful,
+            error=error if is_doubtful else None,
         )
     elif change < -TREND_LIMIT:
         yield Note(
@@ -208,6 +212,15 @@ def _trending(metric: Metric) -> Iterator[Note]:
             message=f"{metric.name} is {-change:.1%} faster in the first third of a launch than in the last",
             hint="the device may be heating up: raise `cooldown`, or measure more launches with fewer iterations",
         )
+
+
+def _error_by_warm_up(metric: Metric) -> float:
+    """Return by how much slower the median is than the ends of the launches, where the warm-up may be over."""
+    long_enough = (samples for samples in split_by_launch(metric) if len(samples) >= 3 * _SMALLEST_THIRD)
+    center, end = metric.median, median([median(samples[-(len(samples) // 3) :]) for samples in long_enough])
+    if center is None or center <= 0 or end <= 0:
+        return 0.0
+    return end / center - 1 if metric.direction is Direction.HIGHER else center / end - 1
 
 
 def _threads_by_load(metrics: Sequence[Metric], threads: int | None) -> int | None:

@@ -37,8 +37,8 @@ from harness.presentation.verdicts import VerdictCategory, categorise, stated_in
 LAUNCH_HEADINGS: Final = ("statistic", "control, all launches", "treatment, all launches", "difference in pairs")
 """Headings of the columns of `tabulate_launches`."""
 _LAUNCHES_KEY: Final = (
-    "Control and treatment are raw medians over all launches, as they were measured; the difference is the median over "
-    "pairs and may deviate from theirs."
+    "Control and treatment are raw medians over all launches, as they were measured, and these differences medians "
+    "over pairs. That of the verdict is where the evidence of both directions is equal, and may be another."
 )
 _CONTRARY: Final = "A * marks figures that differ in the other direction: trust the pairs."
 _LEGEND: Final = (

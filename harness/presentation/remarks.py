@@ -60,7 +60,8 @@ def describe_error(notes: Sequence[Note]) -> str:
     errors = [note.error for note in notes if note.error is not None]
     if len(errors) < len(notes) or not errors:
         return ""
-    return f"; the median may be up to {100 * max(errors):.0f} % too slow"
+    worst = max(errors)
+    return f"; the median may be up to {f'{1 + worst:.3g} times' if worst >= 1 else f'{100 * worst:.0f} %'} too slow"
 
 
 def collect_hints(result: Result) -> list[str]:

@@ -53,6 +53,8 @@ def conclude(sensitivity: Sensitivity) -> MachineVerdict:
         return MachineVerdict(
             False, f"{counts}{named}: do not trust verdicts of this machine before the cause is found"
         )
+    if false:
+        counts = f"{counts}, which may be chance"
     known = [check.smallest_change for check in checks if check.detectable]
     if not known:
         return MachineVerdict(True, f"{counts}; too few pairs to say what can be shown: {_MINUTES_HELP}")
@@ -65,7 +67,9 @@ def conclude(sensitivity: Sensitivity) -> MachineVerdict:
         if finite[0] == finite[-1]
         else f"{_format_share(finite[0])} to {_format_share(finite[-1])}"
     )
-    text = f"changes of {span} can be shown with {checks[0].budget} pairs; {counts}"
+    text = (
+        f"nothing speaks against this machine: changes of {span} can be shown with {checks[0].budget} pairs; {counts}"
+    )
     return MachineVerdict(True, text)
 
 
@@ -102,7 +106,7 @@ def build_columns(checks: Sequence[BenchmarkCheck]) -> list[Column]:
         Column("smallest change", [Span(_format_smallest(check), Tone.STRONG) for check in checks], right=True),
         *(
             column(heading, [_format_cost(check, change) for check in checks])
-            for change, heading in ((0.0, "no change after"), (0.02, "+2 % after"))
+            for change, heading in ((0.0, "no change after"), (0.02, "2 % shown after"))
         ),
     ]
 
@@ -125,7 +129,10 @@ def explain_columns(checks: Sequence[BenchmarkCheck]) -> Iterator[str]:
             f"smallest change: nine of ten comparisons of {budget} pairs call it a regression (in brackets what eight "
             "and nineteen of twenty need); imposed on the recording, so it holds for a machine as it was then"
         )
-        yield "after: device time of a comparison in the median, its pairs, and how often it ended with that verdict"
+        yield (
+            "no change after, 2 % shown after: device time of a comparison in the median, in brackets its pairs and "
+            "how often it said so within its budget"
+        )
 
 
 def list_remedies(sensitivity: Sensitivity) -> Iterator[str]:

@@ -225,6 +225,15 @@ def test_a_launch_that_begins_slower_is_warming_up() -> None:
     assert "10.0% slower" in notes[0].message
 
 
+def test_a_median_of_the_warm_up_is_not_trusted() -> None:
+    (note,) = notes_on([[18.0] * 14 + [1.2] * 6] * 3)
+    assert (note.code, note.trust, note.error) == ("warming_up", False, pytest.approx(14.0))
+    (rate,) = notes_on([[50.0] * 30 + [100.0] * 20] * 3, metric="throughput", unit="images/s")
+    assert (rate.code, rate.trust, rate.error) == ("warming_up", False, pytest.approx(1.0))
+    (short,) = notes_on([[11.0] * 20 + [10.0] * 30] * 3)
+    assert (short.trust, short.error) == (True, None), "the median is of what came after it"
+
+
 def test_a_launch_that_ends_slower_is_slowing_down() -> None:
     assert codes(notes_on([[10.0] * 30 + [11.0] * 20] * 3)) == ["slowing_down"]
 
@@ -390,10 +399,15 @@ def test_one_busy_launch_of_three_is_noted_but_trusted() -> None:
 
 def test_short_launches_are_assessed_together_because_cpu_time_has_coarse_ticks() -> None:
     def short(busy: float) -> Launch:
-        return launch(wall_s=0.02, cpu_s=0.02, busy=busy)
+        return launch(wall_s=0.06, cpu_s=0.06, busy=busy)
 
-    assert state_notes(short(1.0), short(0.5), short(0.5), short(0.5)) == ()
-    assert codes(state_notes(short(1.0), short(0.9))) == ["busy"]
+    assert state_notes(short(1.0), *[short(0.5)] * 9) == ()
+    assert codes(state_notes(*[short(1.0), short(0.9)] * 5)) == ["busy"]
+    assert state_notes(*[short(1.0), short(0.9)] * 4) == ()
+
+
+def test_what_the_harness_does_around_tiny_launches_is_not_called_others() -> None:
+    assert state_notes(*[launch(wall_s=0.003, cpu_s=0.002, busy=0.5)] * 300) == ()
 
 
 def test_missing_device_state_causes_no_note() -> None:

@@ -209,7 +209,7 @@ def test_figures_that_contradict_the_pairs_are_marked() -> None:
     assert contrary is not None
     assert alike is not None
     assert tabulate_launches(contrary)[2] == ("median", "20.0 ms", "25.0 ms", "-3.33 %*")
-    assert "the difference is the median over pairs" in explain_launches(contrary)
+    assert "these differences medians over pairs" in explain_launches(contrary)
     assert "A * marks figures" in explain_launches(contrary)
     assert not any("*" in cell for line in (*tabulate_launches(alike), explain_launches(alike)) for cell in line)
 

@@ -20,7 +20,8 @@ def test_the_verdict_is_one_sentence_with_the_smallest_change() -> None:
     conclusion = conclude(sensitivity_of(CHECK))
     assert conclusion.is_good
     assert conclusion.text == (
-        "changes of 0.84 % can be shown with 100 pairs; equal programs were told apart in 0 of 12 comparisons"
+        "nothing speaks against this machine: changes of 0.84 % can be shown with 100 pairs; "
+        "equal programs were told apart in 0 of 12 comparisons"
     )
 
 
@@ -39,7 +40,9 @@ def test_a_benchmark_that_shows_nothing_is_no_success() -> None:
 def test_false_alarms_beyond_chance_condemn_the_machine(count: int, expected: bool) -> None:
     assert is_no_chance(count, 12) is expected
     check = CHECK.model_copy(update={"told_apart": Rate(count=count, trials=12, low=0.0, high=1.0)})
-    assert conclude(sensitivity_of(check)).is_good is not expected
+    conclusion = conclude(sensitivity_of(check))
+    assert conclusion.is_good is not expected
+    assert ("which may be chance" in conclusion.text) is (count == 1)
 
 
 def test_one_overwhelming_difference_condemns_the_machine() -> None:

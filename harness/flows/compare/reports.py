@@ -174,4 +174,4 @@ def _same_parameters(comparison: Comparison, parameters: Parameters) -> bool:
     return stored == parameters.model_copy(update={"seed": stored.seed, "interleave": stored.interleave})
 
 
-_MODELLED = frozenset({CONTENDED, "noisy", "busy", "slowed", "disturbed", "few_samples", "steps"})
+_MODELLED = frozenset({CONTENDED, "noisy", "busy", "slowed", "disturbed", "few_samples", "steps", "warming_up"})
