@@ -170,4 +170,5 @@ class PlainDisplay:
 
 
 def _print_line(text: str, stream: TextIO) -> None:
-    print(clean_for_terminal(text), file=stream, flush=True)
+    stream.write(f"{clean_for_terminal(text)}\n")  # at once: `print` lets the line of another thread come in between
+    stream.flush()

@@ -9,7 +9,7 @@ from typing import Final
 
 from harness.core.comparison import Comparison, Verdict
 from harness.core.result import Outcome, Result
-from harness.presentation.text import Span, Tone
+from harness.presentation.text import Span, Tone, make_printable
 
 
 class VerdictCategory(Enum):
@@ -54,6 +54,8 @@ CATEGORY_OF_VERDICT: Final = {
     Verdict.NO_CHANGE: VerdictCategory.NO_CHANGE,
 }
 _SEVERITY: Final = {category: rank for rank, category in enumerate(VerdictCategory)}
+_LONGEST_NAMES: Final = 60
+"""Characters of the names of models, up to which a headline has them."""
 
 
 def categorise(result: Result) -> VerdictCategory:
@@ -122,10 +124,12 @@ def count_verdicts(results: Sequence[Result]) -> str:
 
 
 def format_headline(compared: Sequence[Result], others: Sequence[Result]) -> str:
-    """Summarise a run: the verdicts of its comparisons, and how many benchmarks were measured without a control."""
+    """Summarise a run: verdicts of its comparisons, benchmarks that were measured without a control, and of what."""
     parts = [count_verdicts(compared)] if compared else []
     parts += [f"{len(others)} measured"] if others else []
-    return ", ".join(parts) or "nothing was measured"
+    models = ", ".join(dict.fromkeys(make_printable(result.benchmark.model) for result in (*compared, *others)))
+    names = [models] if 0 < len(models) <= _LONGEST_NAMES else []
+    return " · ".join((", ".join(parts) or "nothing was measured", *names))
 
 
 def _change_size(result: Result) -> float:

@@ -227,9 +227,11 @@ def test_a_launch_that_begins_slower_is_warming_up() -> None:
 
 def test_a_median_of_the_warm_up_is_not_trusted() -> None:
     (note,) = notes_on([[18.0] * 14 + [1.2] * 6] * 3)
-    assert (note.code, note.trust, note.error) == ("warming_up", False, pytest.approx(14.0))
+    assert (note.code, note.trust) == ("warming_up", False)
+    assert note.error == pytest.approx(14.0)
     (rate,) = notes_on([[50.0] * 30 + [100.0] * 20] * 3, metric="throughput", unit="images/s")
-    assert (rate.code, rate.trust, rate.error) == ("warming_up", False, pytest.approx(1.0))
+    assert (rate.code, rate.trust) == ("warming_up", False)
+    assert rate.error == pytest.approx(1.0)
     (short,) = notes_on([[11.0] * 20 + [10.0] * 30] * 3)
     assert (short.trust, short.error) == (True, None), "the median is of what came after it"
 

@@ -138,7 +138,7 @@ def test_a_page_loads_nothing_and_allows_only_its_own_script() -> None:
 
 def test_verdicts_are_sorted_and_linked_to_their_details() -> None:
     text = _page(*every_kind())
-    assert "<h1>2 regressions, 1 improvement, 2 undecided, 2 no change, 1 failed, 1 skipped</h1>" in text
+    assert "<h1>2 regressions, 1 improvement, 2 undecided, 2 no change, 1 failed, 1 skipped · mv2</h1>" in text
     links = re.findall(r'<a href="#(b\d+)">([\w-]+)</a>', text)
     assert [name for _, name in links] == [
         "much-slower",
@@ -164,7 +164,7 @@ def test_builds_parameters_seed_and_commands_are_shown() -> None:
 
 def test_runs_without_a_control_have_the_table_of_the_screen() -> None:
     texts = _read(_page(measured("fp32", 10.0), measured("q8", 4.0))).texts
-    assert "2 measured" in texts
+    assert "2 measured · mv2" in texts
     row = texts.index("q8")
     assert texts[row : row + 4] == ["q8", "4.00 ms", "2.7 %", "2.50×"]
     assert "fastest of mv2: q8, 2.37-2.64× as fast as fp32" in texts

@@ -66,7 +66,7 @@ def test_a_thousand_comparisons_fit_with_the_changes_first(suffix: str) -> None:
     text = render(ReportedRun(results, Path("results"), finished=True))
     assert len(text) <= LIMIT < GITHUB
     lines = text.split("\n")
-    assert lines[0] == "# harness: 6 regressions, 2 improvements, 990 no change, 2 failed"
+    assert lines[0] == "# harness: 6 regressions, 2 improvements, 990 no change, 2 failed · mv2"
     assert lines[2].startswith("> **Shortened** to what a comment on GitHub takes. All results are in results;")
     assert text.index("Some of 998 benchmarks may look worse or better by chance") < text.index("| ▼ |")
     assert text.count("\n| ▼ |") == 6
@@ -83,7 +83,7 @@ def test_a_thousand_measurements_fit(suffix: str) -> None:
     results = _named([kinds[number % 4] for number in range(1000)], suffix)
     text = render(ReportedRun(results, Path("results"), finished=True))
     assert GITHUB // 2 < len(text) <= LIMIT < GITHUB
-    assert text.startswith("# harness: 1000 measured\n\n> **Shortened**")
+    assert text.startswith("# harness: 1000 measured · mv2\n\n> **Shortened**")
     assert text.index("fastest of mv2") < text.index("| benchmark |")
     assert "<details><summary>970 more</summary>" in text
     _check_structure(text)
@@ -102,7 +102,7 @@ def test_one_enormous_name_is_left_out_and_the_rest_stays() -> None:
     results = [compared("x" * 70_000, made_pairs(0.02, 12)), compared("y", made_pairs(0.0, 20))]
     text = render(ReportedRun(results, Path("results"), finished=True))
     assert len(text) <= LIMIT
-    assert text.startswith("# harness: 1 regression, 1 no change\n")
+    assert text.startswith("# harness: 1 regression, 1 no change · mv2\n")
     assert "= mv2/y: no change" in text
     _check_structure(text)
 

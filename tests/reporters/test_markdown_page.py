@@ -74,7 +74,9 @@ def test_the_page_equals_the_golden_file() -> None:
 
 def test_each_verdict_is_once_in_the_table_and_once_above_its_details() -> None:
     text = _page(*every_kind())
-    assert text.startswith("# harness: 2 regressions, 1 improvement, 2 undecided, 2 no change, 1 failed, 1 skipped\n")
+    assert text.startswith(
+        "# harness: 2 regressions, 1 improvement, 2 undecided, 2 no change, 1 failed, 1 skipped · mv2\n"
+    )
     assert text.count("<details><summary>") == text.count("</details>") == 7
     assert text.index("▼ | much-slower") < text.index("▲ | faster") < text.index("✗ | crashed")
 
@@ -90,7 +92,7 @@ def test_names_with_special_characters_break_nothing() -> None:
 
 def test_runs_without_a_control_have_the_table_of_the_screen() -> None:
     text = _page(measured("fp32", 10.0), measured("q8", 4.0), failed_result(identifier="x"))
-    assert text.startswith("# harness: 3 measured\n")
+    assert text.startswith("# harness: 3 measured · mv2\n")
     assert "| q8 | 4.00 ms | 2.7 % | 2.50× |" in text
     assert "- fastest of mv2: q8, 2.37-2.64× as fast as fp32" in text
     assert "crashed: was ended by SIGSEGV" in text
@@ -98,7 +100,7 @@ def test_runs_without_a_control_have_the_table_of_the_screen() -> None:
 
 def test_a_page_shows_comparisons_and_measurements() -> None:
     text = _page(measured("plain", 3.0), compared("pairs", made_pairs(0.0, 9)))
-    assert text.startswith("# harness: 1 no change, 1 measured\n")
+    assert text.startswith("# harness: 1 no change, 1 measured · mv2\n")
     assert text.index("| pairs |") < text.index("## Measured without a control") < text.index("| plain |")
 
 
