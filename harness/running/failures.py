@@ -7,10 +7,18 @@ from typing import Final
 from harness.core.errors import BenchmarkFailed
 from harness.core.result import Launch, Outcome
 
-TIMEOUT_HINT: Final = (
+_TIMEOUT_HINT: Final = (
     "`--timeout SECONDS`, or the key `timeout` of a test, limits each launch: raise it for a program that is slow, and "
     "lower it to hear sooner of one that hangs; `time_limit_s` is a budget that ends no program"
 )
+_ENDED_HINT: Final = "the folder of the result has its command line (`result.json`), and all that it wrote (`logs`)"
+
+
+def hint_at(outcome: Outcome) -> str | None:
+    """Return what to do about a launch that ended so; None where its reason says it."""
+    if outcome is Outcome.TIMEOUT:
+        return _TIMEOUT_HINT
+    return _ENDED_HINT if outcome in {Outcome.CRASHED, Outcome.FAILED} else None
 
 
 class TooManyFailures(BenchmarkFailed):
@@ -20,6 +28,6 @@ class TooManyFailures(BenchmarkFailed):
         reason = launch.reason or unusable
         super().__init__(
             f"the {side} failed in {failed} of {launches} launches: {reason}",
-            hint=TIMEOUT_HINT if launch.outcome is Outcome.TIMEOUT else None,
+            hint=hint_at(launch.outcome),
         )
         self.outcome = Outcome.FAILED if launch.outcome is Outcome.OK else launch.outcome
