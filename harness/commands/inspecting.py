@@ -238,7 +238,7 @@ def report(
     /,
     *,
     reporter: Annotated[Words, Parameter(metavar="NAME...", negative="")] = None,
-    against: Annotated[str | None, Parameter(metavar="LAST|FOLDER")] = None,
+    against: Annotated[str | None, Parameter(metavar="LAST|TIME|FOLDER")] = None,
     export: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     samples: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     only: Annotated[Words, Parameter(metavar="PATTERN...")] = None,
@@ -255,8 +255,8 @@ def report(
         path: A result, or a folder of results, to show again; LAST for those of the last run.
         reporter: Give the results to these reporters, `NAME` or `NAME=ARGUMENT`, as a run does.
         against: Show the results (default: of the last run, or the last run with what is selected) beside earlier ones:
-            LAST, the last ones of each benchmark before, or those of a folder. Medians, ranges over launches and
-            differences; no verdict.
+            LAST, the last ones of each benchmark before; a date or an age such as `7d`, the last ones from before
+            then; or those of a folder. Medians, ranges over launches and differences; no verdict.
         export: Write the results into a table: FILE.csv, FILE.parquet or FILE.json.
         samples: Export one row per sample, instead of one per result and metric.
         only: Keep the results whose name (`model/identifier`) matches one of these patterns, or `model:mv2`, or any

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
@@ -12,7 +15,7 @@ from harness.core.errors import ExitCode, UsageError
 from harness.core.result import Result
 from harness.display.documents import print_document
 from harness.display.tables import fit_table, print_line, widen
-from harness.flows.inspect.stored_results import LAST, ResultFilter, StoredResults
+from harness.flows.inspect.stored_results import LAST, ResultFilter, StoredResults, parse_since
 from harness.presentation.differences import (
     WHAT_IS_UNKNOWN,
     ResultDifference,
@@ -39,8 +42,8 @@ def show_differences(
     Args:
         path: The present results, as for `show`; None for those of the last run, and where benchmarks, devices or a
             commit are selected, of the last run with such results.
-        against: `LAST` for the newest earlier result of each benchmark on its device, of another run; or a folder or
-            file of the results to put beside them.
+        against: `LAST` for the newest earlier result of each benchmark on its device, of another run; a time or an age
+            for the newest one that is at least as old; or a folder or file of the results to put beside them.
         settings: The folder of the tree.
         selection: Which of the present results.
         console: Shows the table.
@@ -55,12 +58,12 @@ def show_differences(
     now = _keep_newest(each.result for each in selected)
     if not now:
         raise stored.explain_none()
-    find = _Earlier(None if against.upper() == LAST else Path(against), settings)
+    find = _open_earlier(against, settings.local_reporter)
     differences = tuple(describe_difference(find.earlier_than(result), result) for result in now)
     if not any(difference.earlier for difference in differences) and not find.has_any:
         raise UsageError(
             f"nothing to put beside: no earlier result of {now[0].benchmark.title}",
-            hint="measure it again, or name a folder of results with --against FOLDER",
+            hint="`harness report` lists what there is; `--against FOLDER` takes results from elsewhere",
         )
     if as_json:
         print_document(DifferencesDocument(differences=differences, caution=WHAT_IS_UNKNOWN), console)
@@ -75,19 +78,30 @@ def _show(differences: tuple[ResultDifference, ...], console: Console) -> None:
     print_line(Line.of(Span(WHAT_IS_UNKNOWN, Tone.WARNING)), console)
 
 
+def _open_earlier(against: str, tree: Path) -> _Earlier:
+    if against.upper() == LAST:
+        return _Earlier(None, tree)
+    if not Path(against).exists():
+        with suppress(UsageError):  # no time: then it is a folder that is missing
+            return _Earlier(None, tree, parse_since(against, datetime.now(UTC))[0])
+    return _Earlier(Path(against), tree)
+
+
 class _Earlier:
     """Results to put beside present ones.
 
     Args:
         place: Folder or file of them; None for the tree.
-        settings: The folder of the tree.
+        tree: The folder of the tree.
+        latest: Unix seconds, of the tree's results those from before; None for all.
 
     Attributes:
         has_any: Whether one was found.
     """
 
-    def __init__(self, place: Path | None, settings: Settings) -> None:
-        self._tree = settings.local_reporter
+    def __init__(self, place: Path | None, tree: Path, latest: float | None = None) -> None:
+        self._tree = tree
+        self._latest = math.inf if latest is None else latest
         self._given: list[Result] | None = None
         self._entries: list[IndexEntry] = []
         self.has_any = False
@@ -112,7 +126,8 @@ class _Earlier:
                 device,
             )
             is_other_run = entry.uid != result.uid and (not entry.run or entry.run != result.run)
-            if same and is_other_run and entry.time <= result.started and entry.median is not None:
+            is_earlier = entry.time <= min(result.started, self._latest)
+            if same and is_other_run and is_earlier and entry.median is not None:
                 return load_result(self._tree / entry.path)
         return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,18 @@ def test_medians_ranges_and_the_difference_are_shown_and_no_verdict(tmp_path: Pa
     assert "9.00 ms" not in text
     assert " ".join(WHAT_IS_UNKNOWN.split()) in " ".join(text.split())
     assert "regression" not in text
+
+
+def test_a_time_takes_the_newest_result_from_before_it(tmp_path: Path) -> None:
+    _keep(tmp_path, _result("older", (9.0,) * 4), _result("before", FAST, day=1), _result("now", SLOW, day=2))
+    day = datetime.fromtimestamp(STARTED + 86_400, UTC)
+    assert "9.00 ms" in _row(_show(tmp_path, (day - timedelta(hours=1)).isoformat()), "mv2/a")
+    assert "1.10 ms" in _row(_show(tmp_path, (day + timedelta(hours=1)).isoformat()), "mv2/a")
+    assert "1.10 ms" in _row(_show(tmp_path, "0s"), "mv2/a")
+    with pytest.raises(UsageError, match="no earlier result of mv2/a"):
+        _show(tmp_path, "2000-01-01")
+    with pytest.raises(UsageError, match="no result in 7x"):
+        _show(tmp_path, "7x")
 
 
 def test_results_of_the_same_run_are_no_earlier_ones(tmp_path: Path) -> None:
