@@ -10,7 +10,7 @@ from harness.core.errors import ExitCode, HarnessError
 from harness.core.result import Result
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Results(Sequence[Result]):
     """Results of a call, in the order in which they were measured: a sequence of `Result`.
 
@@ -47,6 +47,9 @@ class Results(Sequence[Result]):
     def __getitem__(self, index: slice) -> tuple[Result, ...]: ...
     def __getitem__(self, index: int | slice) -> Result | tuple[Result, ...]:
         return self.results[index]
+
+    def __repr__(self) -> str:
+        return f"<Results: {', '.join(map(repr, self.results)) or 'none'}>"
 
     def __str__(self) -> str:
         count = "1 result" if len(self) == 1 else f"{len(self)} results"

@@ -237,6 +237,11 @@ class Result(Value):
     reproduction: Reproduction | None = None
     origin: Origin | None = None
 
+    def __repr__(self) -> str:
+        """Name it: what it holds, every sample, would fill the screen of whoever looks at a list of results."""
+        place = f" on {self.device.name}" if self.device is not None else ""
+        return f"<Result {self.benchmark.title}{place}: {self.outcome.value}>"
+
     @property
     def backend(self) -> str:
         """Name of the backend that the specification states, else the recipe of an exported file; empty if unknown."""

@@ -18,6 +18,9 @@ def test_results_are_read_again_oldest_first(place: Path) -> None:
     assert loaded.results == measured.results
     assert loaded.exit_code is measured.exit_code
     assert loaded.error is None
+    assert repr(loaded.failed).startswith("(<Result ")
+    assert repr(loaded.failed).endswith(": failed>,)")
+    assert "/a on " in repr(loaded)
     table = harness.frame(loaded)
     assert table["identifier"].tolist() == ["a", "bad"]
     assert harness.frame(loaded[0])["median"].tolist() == [2.0]
