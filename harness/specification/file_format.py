@@ -348,7 +348,7 @@ class Test(Section):
     commands: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)] | None = None
     command: Name | None = None
     arguments: str | None = None
-    iter: Annotated[int, Field(ge=-1)] = -1
+    iter: Literal[-1] | Count = -1
     warmup: Annotated[int, Field(ge=-1)] = -1
     min_iter: Count = 1
     time_limit_s: PositiveFloat | None = None
