@@ -184,8 +184,8 @@ def _cached_export(
             file,
             source,
             exported.fingerprint.md5,
-            f"promise `md5: {exported.fingerprint.md5}` if this program is meant, or export with the versions that made"
-            f" the promised one; these were {versions}",
+            f'promise `"md5": "{exported.fingerprint.md5}"` if this program is meant, or export with the versions that '
+            f"made the promised one; these were {versions}",
         )
     return CachedFile(
         key=file.key,

@@ -41,7 +41,7 @@ def os_errors_as_unavailable(file: ModelFile, doing: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        where = f": {error.filename}" if error.filename else ""
+        where = f": {error.filename}" if error.filename and str(error.filename) not in doing else ""
         words = error.strerror or str(error)
         remedy = _REMEDIES.get(error.errno) if error.errno is not None else None
         raise unavailable(file, f"{doing} failed: {words}{where}", remedy) from error

@@ -71,7 +71,7 @@ def fetch_new(file: ModelFile, source: FileLocation, place: CachePlace, progress
                 file,
                 source.shown,
                 stamp.md5,
-                f"if it was meant to change, promise `md5: {stamp.md5}`; otherwise find out who changed it",
+                f'if it was meant to change, promise `"md5": "{stamp.md5}"`; otherwise find out who changed it',
             )
         sync(place.part)
         # The fingerprint comes first: a file that is there always has one.
@@ -79,7 +79,7 @@ def fetch_new(file: ModelFile, source: FileLocation, place: CachePlace, progress
         place.part.replace(place.path)
         place.part_note.unlink(missing_ok=True)
     if file.md5 is None:
-        progress.say(f"{file.filename}: no MD5 promised; pin it with `md5: {stamp.md5}` ({file.origin})")
+        progress.say(f'{file.filename}: no MD5 promised; pin it with `"md5": "{stamp.md5}"` ({file.origin})')
     return _cached_file(file, source, place, stamp, fresh=True)
 
 

@@ -6,6 +6,7 @@ All problems of all files are reported at once.
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -142,12 +143,12 @@ def _read(file: Path, problems: Problems, reference: SpecificationPlace | None =
     try:
         text = read_bounded(file).decode("utf-8-sig")
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        hint = "give a specification in this folder" if os.path.isdir(file) else _suggest_neighbour(file)  # noqa: PTH112 - `Path.is_dir` raises for long names
-        problems.add(place, f"cannot read {file}: {reason}", hint)
+        reason = error.strerror or str(error)
+        problems.add(place, f"cannot read {file}: {reason[:1].lower()}{reason[1:]}", _suggest_readable(file))
         return None
     except UnicodeDecodeError as error:
-        hint = _PROGRAM_HINT if os.access(file, os.X_OK) else "save the file as UTF-8"
+        is_binary = b"\0" in error.object or os.access(file, os.X_OK)
+        hint = _suggest_for_binary(file) if is_binary else "save the file as UTF-8"
         problems.add(SpecificationPlace(file=file), f"not UTF-8 text (byte {error.start})", hint)
         return None
     except ValueError:  # a NUL byte in the name
@@ -168,6 +169,25 @@ _PROGRAM_HINT: Final = (
     "a program is named by --program, and two that are compared by --control-program and --treatment-program; the "
     "specification says how they start"
 )
+
+
+def _suggest_readable(file: Path) -> str | None:
+    if os.path.isdir(file):  # noqa: PTH112 - `Path.is_dir` raises for long names
+        return "give a specification in this folder"
+    if not os.path.isfile(file):  # noqa: PTH113 - `Path.is_file` raises for long names
+        return _suggest_neighbour(file)
+    try:
+        with file.open("rb") as stream:
+            return _suggest_for_binary(file) if b"\0" in stream.read(4096) else None
+    except OSError:
+        return None
+
+
+def _suggest_for_binary(file: Path) -> str:
+    if os.access(file, os.X_OK):
+        return _PROGRAM_HINT
+    entry = json.dumps({"filename": file.name, "location": str(file)}, ensure_ascii=False)
+    return f'the file of a model is named by a specification: `"files": {{"model": {entry}}}` in its `model`'
 
 
 def _suggest_neighbour(file: Path) -> str | None:
@@ -251,7 +271,14 @@ def _check_unique(benchmarks: Sequence[Benchmark], problems: Problems) -> None:
             problems.add(place, message, _suggest_identifier(benchmark))
         else:
             message = f"two benchmarks are called `{benchmark.title}` (the other is at {first.origin})"
-            problems.add(place, message, _suggest_identifier(benchmark))
+            is_one_file = first.origin.file == place.file
+            problems.add(place, message, _suggest_identifier(benchmark) if is_one_file else _SEVERAL_FILES_HINT)
+
+
+_SEVERAL_FILES_HINT: Final = (
+    "results are told apart by model and identifier: give one of the models another name; `harness validate --each` "
+    "checks each file on its own"
+)
 
 
 def _suggest_identifier(benchmark: Benchmark) -> str:

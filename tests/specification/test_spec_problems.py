@@ -424,6 +424,26 @@ def test_a_program_in_place_of_a_specification_is_told_its_flag(tmp_path: Path) 
         load([program])
 
 
+@pytest.mark.parametrize("content", [b"\x18\0ET12\xff", bytes(17 << 20)])
+def test_a_model_in_place_of_a_specification_is_told_how_it_is_named(tmp_path: Path, content: bytes) -> None:
+    model = tmp_path / "mine.pte"
+    model.write_bytes(content)
+    with pytest.raises(SpecificationError) as raised:
+        load([model])
+    assert f'`"files": {{"model": {{"filename": "mine.pte", "location": "{model}"}}}}` in its' in str(raised.value)
+
+
+def test_equal_names_in_two_files_are_told_apart_by_their_models(tmp_path: Path) -> None:
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    for file in files:
+        file.write_text('{"model": {"name": "m", "format": "f"}, "tests": [{"metric": "generic", "command": "true"}]}')
+    with pytest.raises(
+        SpecificationError, match=r"two benchmarks are called `m/.*\n    hint: .*another name"
+    ) as raised:
+        load(files)
+    assert "{ID}" not in str(raised.value)
+
+
 def test_a_byte_order_mark_is_accepted(tmp_path: Path) -> None:
     text = '\ufeff{"model": {"name": "m", "format": "f"}, "tests": [{"metric": "generic", "command": "true"}]}'
     (tmp_path / "x.json").write_text(text, encoding="utf-8")

@@ -22,6 +22,7 @@ from harness.core.examples import DataRequest
 from harness.core.protocols import Exporter
 from harness.core.shell_words import HINT, find_shell_words
 from harness.display.tables import draw_rows, fit_table, print_output, widen
+from harness.files.digests import md5_of_file
 from harness.files.programs import RUNNER
 from harness.flows.measure.example_sets import open_model_cache
 from harness.flows.measure.given_programs import describe_unused, names_placeholder
@@ -30,6 +31,7 @@ from harness.flows.measure.plan import Assignment, Plan
 from harness.flows.measure.preflight import find_package_problem
 from harness.flows.measure.workload import load_benchmarks
 from harness.models.cache import ModelCache
+from harness.models.locations import DIRECTORY, LocalPath, parse_location
 from harness.presentation.tables import KEEP, Column, make_cells
 
 _PLAN = ("id", "benchmark", "framework", "device", "threads", "launches × iterations", "limit", "files")
@@ -38,6 +40,9 @@ _OFTEN_EQUAL = frozenset(_PLAN[2:7])
 
 _SIMILAR = 0.75
 """Similarity from which a word is taken for a misspelt one: `dely` for `delay`, but not `load` for `load_time`."""
+
+_HASHED_BYTES = 64 << 20
+"""Size of a file up to which a check that measures nothing computes its MD5."""
 
 
 def validate(benchmarks: Sequence[Benchmark], settings: Settings, console: Console) -> None:
@@ -79,7 +84,7 @@ def validate_each(settings: Settings, console: Console) -> None:
 def find_remarks(
     benchmarks: Sequence[Benchmark], settings: Settings, *, builds_runner: bool = False
 ) -> tuple[Problem, ...]:
-    """Find likely mistakes: programs that are not given or used, words for a shell, misspelt metrics, missing packages.
+    """Find likely mistakes: programs that are not given or used, words for a shell, misspelt metrics, missing parts.
 
     Args:
         benchmarks: What to check.
@@ -98,7 +103,11 @@ def find_remarks(
     suspicious = {
         (problem.file, problem.pointer, problem.message): problem
         for benchmark in benchmarks
-        for problem in (*_find_shell_words(benchmark), *_find_misspelt_metric(benchmark))
+        for problem in (
+            *_find_shell_words(benchmark),
+            *_find_misspelt_metric(benchmark),
+            *_find_missing_files(benchmark),
+        )
     }
     skipped = (make_problem(each.origin, f"skipped: {each.obstacle}", None) for each in benchmarks if each.obstacle)
     packages = _find_missing_packages(benchmarks, settings, needs_runner=not builds_runner)
@@ -130,6 +139,27 @@ def _find_misspelt_metric(benchmark: Benchmark) -> Iterator[Problem]:
     if similar:
         message = f"the metric `{benchmark.metric}` is a word of your own, which only names the test"
         yield make_problem(benchmark.origin, message, f"did you mean `{similar[0]}`?")
+
+
+def _find_missing_files(benchmark: Benchmark) -> Iterator[Problem]:
+    """Yield a problem for each local file that is not there, or is another one than promised: a run would fail."""
+    for file in benchmark.required_files():
+        location = None if file.export is not None else parse_location(file)
+        problem = _look_at(location.path, file.md5) if isinstance(location, LocalPath) else ""
+        if problem:
+            yield make_problem(file.origin, problem, "a run of it fails")
+
+
+def _look_at(path: Path, md5: str | None) -> str:
+    """Return what is wrong with a local file; empty where nothing is known to be."""
+    try:
+        size_bytes = path.stat().st_size
+        if md5 in {None, DIRECTORY} or size_bytes > _HASHED_BYTES:
+            return ""
+        actual = md5_of_file(path)
+    except OSError as error:
+        return f"{path}: {(error.strerror or str(error)).lower()}"
+    return "" if actual == md5 else f"{path} has MD5 {actual}, not {md5}"
 
 
 def show_plan(plan: Plan, settings: Settings, console: Console, *, builds_runner: bool = False) -> None:

@@ -178,6 +178,31 @@ def test_a_plan_shows_files_and_remarks(write: Write) -> None:
     assert "remark: " in shown
 
 
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"location": "gone.bin"}, "gone.bin: no such file or directory"),
+        ({"location": "there.bin", "md5": "0" * 32}, "there.bin has MD5 8d777f385d3dfec8815d20f7496026dc, not 00000"),
+        ({"location": "x" * 5000}, "file name too long"),
+    ],
+)
+def test_a_file_that_a_run_would_miss_is_remarked_on(write: Write, tmp_path: Path, entry: Members, words: str) -> None:
+    (tmp_path / "there.bin").write_text("data")
+    test = {**COMMAND, "command": "cat {files.x}", "matrix": {"x": [1, 2]}}
+    settings = write({"files": {"x": {"filename": "x", **entry}}}, test)
+    (remark,) = checks.find_remarks(load_benchmarks(settings), settings)
+    assert words in remark.message
+    assert remark.pointer == "/model/files/x"
+
+
+def test_files_that_are_as_promised_cause_no_remark(write: Write, tmp_path: Path) -> None:
+    (tmp_path / "there.bin").write_text("data")
+    good = {"filename": "x", "location": "there.bin", "md5": "8d777f385d3dfec8815d20f7496026dc"}
+    settings = write({"files": {"x": good, "y": {"filename": "y", "location": "there.bin"}}},
+                     {**COMMAND, "command": "cat {files.x} {files.y}"})  # fmt: skip
+    assert checks.find_remarks(load_benchmarks(settings), settings) == ()
+
+
 def test_a_plan_shows_common_properties_once(write: Write) -> None:
     same = planned(write({}, {**COMMAND, "threads": 1}, {**COMMAND, "threads": 1}))
     assert f"Plan: framework generic, device {DEVICE.name}, threads 1, launches × iterations 1\n" in same
