@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from harness.core.errors import UsageError
 
 if TYPE_CHECKING:
     from harness.config.fai_pep_info import InfoSide
+    from harness.core.protocols import Reporter
     from harness.flows.compare.requests import CompareRequest
     from harness.flows.inspect.stored_results import ResultFilter
     from harness.flows.measure.runners import Programs
@@ -71,6 +73,31 @@ def reject_flags_with_from(run_flags: RunFlags, compare_flags: CompareFlags, fil
                     f"{flag} beside --from, which judges what is stored and measures nothing",
                     hint="leave one of them out",
                 )
+
+
+def without_table(settings: Settings) -> Settings:
+    """Return the settings of a command with `--json`: standard output is for its document.
+
+    Raises:
+        UsageError: Something else is to be printed there, or nothing is to be measured.
+    """
+    if settings.dry_run:
+        raise UsageError("--json beside --dry-run, which measures nothing", hint="leave one of them out")
+    if settings.simple_screen_reporter and "simple_screen_reporter" in settings.requested:
+        raise UsageError(
+            "--json beside --simple-screen-reporter: both write to standard output", hint="leave one of them out"
+        )
+    return dataclasses.replace(settings, screen_reporter=False, simple_screen_reporter=False)
+
+
+def open_document(*, json: bool) -> contextlib.AbstractContextManager[tuple[Reporter, ...]]:
+    """Return what yields the listeners of a command, and with `--json` prints the document of its results."""
+    if not json:
+        return contextlib.nullcontext(())
+    from harness import display
+    from harness.flows.inspect import measured
+
+    return measured.open_document(display.open_console())
 
 
 def is_single_commit_run(compare_flags: CompareFlags) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 from cyclopts import Parameter
 
 from harness import display, shell
+from harness.commands import from_flags
 from harness.config import arguments, flags, parsing
 from harness.config.flags import Words
 from harness.core.errors import UsageError
@@ -27,6 +28,7 @@ def import_(
     device: Annotated[str, Parameter(metavar="NAME", show_default=False)] = "",
     backend: Annotated[str, Parameter(metavar="NAME", show_default=False)] = "",
     reporter: Annotated[Words, Parameter(metavar="NAME...", negative="")] = None,
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     inspect_flags: ImportFlags = _NO_IMPORT_FLAGS,
 ) -> int:
     """`harness import`.
@@ -38,6 +40,7 @@ def import_(
         device: Name of the device, instead of that in the files.
         backend: Name of the backend, instead of that in the files.
         reporter: Give the results to these reporters, too: `NAME` or `NAME=ARGUMENT`, as a run does.
+        json: Show the results as JSON, without single samples.
         inspect_flags: Where things are.
     """
     if not files:
@@ -48,9 +51,15 @@ def import_(
     settings = arguments.resolve_settings(inspect_flags)
     if reporter:
         settings = dataclasses.replace(settings, reporters=cast("dict[str, str]", parsing.parse_reporters(reporter)))
+    if json:
+        settings = from_flags.without_table(settings)
     from harness.flows.foreign.importing import ImportRequest, import_files
     from harness.flows.foreign.results import GivenNames
 
     names = GivenNames(model=model, device=device, backend=backend)
-    with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
-        return import_files(ImportRequest(files, format, names), settings, shown)
+    with (
+        shell.handle_signals(),
+        from_flags.open_document(json=json) as listeners,
+        display.open_display(quiet=settings.quiet) as shown,
+    ):
+        return import_files(ImportRequest(files, format, names), settings, shown, listeners)

@@ -11,7 +11,7 @@ from harness import display, shell
 from harness.commands import from_flags
 from harness.config import arguments, flags
 from harness.config.flags import CompareFlags, WatchFlags
-from harness.core.errors import ExitCode, UsageError, most_severe
+from harness.core.errors import ExitCode, most_severe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +33,7 @@ _NO_WATCH_FLAGS = WatchFlags()
 
 def run(
     *files: flags.SpecificationArgument,
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     run_flags: RunFlags = _NO_RUN_FLAGS,
     compare_flags: RunCompareFlags = _NO_RUN_COMPARE_FLAGS,
 ) -> int:
@@ -40,12 +41,15 @@ def run(
 
     Args:
         files: Specifications, or lists of them: files (JSON or YAML), or names of built-in ones (`harness list`).
+        json: Show the results as JSON, without single samples.
         run_flags: What to measure, where and how.
         compare_flags: What to compare with what, and how to decide.
     """
     if from_flags.wants_comparison(run_flags, compare_flags):
-        return compare(*files, run_flags=run_flags, compare_flags=compare_flags)
+        return compare(*files, json=json, run_flags=run_flags, compare_flags=compare_flags)
     settings = arguments.require_specification(arguments.resolve_settings(run_flags, files))
+    if json:
+        settings = from_flags.without_table(settings)
     is_single_commit = from_flags.is_single_commit_run(compare_flags)
     if settings.dry_run:
         request = from_flags.compare_request(run_flags, compare_flags) if is_single_commit else None
@@ -59,23 +63,31 @@ def run(
             if is_single_commit
             else (None,)
         )
-        with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
-            return lab.run(settings, shown, commits)
+        with (
+            shell.handle_signals(),
+            from_flags.open_document(json=json) as listeners,
+            display.open_display(quiet=settings.quiet) as shown,
+        ):
+            return lab.run(settings, shown, commits, listeners=listeners)
     from harness.flows.measure import run as flow
     from harness.flows.measure.submodules import reject_unused_submodules
     from harness.flows.measure.workload import load_workload
 
-    with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
+    with (
+        shell.handle_signals(),
+        from_flags.open_document(json=json) as listeners,
+        display.open_display(quiet=settings.quiet) as shown,
+    ):
         plan = load_workload(settings).plan(shown)
         if not is_single_commit:
             reject_unused_submodules(settings)
-            return flow.run(plan, settings, shown)
+            return flow.run(plan, settings, shown, listeners=listeners)
         from harness.flows.compare import requests, source_fetcher
 
         treatments = requests.split_treatments(from_flags.compare_request(run_flags, compare_flags), settings)
         fetcher = source_fetcher.SourceFetcher(shown)
         runners = (requests.resolve_side(request, settings, fetcher, shown) for request in treatments)
-        return most_severe([flow.run(plan, settings, shown, runner) for runner in runners])
+        return most_severe([flow.run(plan, settings, shown, runner, listeners=listeners) for runner in runners])
 
 
 def compare(
@@ -90,7 +102,7 @@ def compare(
     Args:
         files: Specifications, or lists of them: files (JSON or YAML), or names of built-in ones (`harness list`).
         from_: Evaluate stored results again (`LAST`: of the last run), perhaps with another margin; measures nothing.
-        json: With --from: show the results as JSON.
+        json: Show the results as JSON, without single samples.
         run_flags: What to measure, where and how.
         compare_flags: What to compare with what, and how to decide.
     """
@@ -112,22 +124,22 @@ def compare(
             as_json=json,
             reporters=reporters,
         )
-    if json:
-        raise UsageError(
-            "--json shows stored comparisons, and needs --from",
-            hint="--simple-screen-reporter writes one line of JSON per result while measuring",
-        )
     arguments.require_specification(settings, "compare")
+    if json:
+        settings = from_flags.without_table(settings)
     if settings.dry_run:
         return _show_plan(settings, request, compares=True, builds_runner=not request.self_check)
-    with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
+    with (
+        shell.handle_signals(),
+        from_flags.open_document(json=json) as listeners,
+        display.open_display(quiet=settings.quiet) as shown,
+    ):
+        treatments = requests.split_treatments(request, settings)
         if settings.lab is not None:
             from harness.lab import comparing
 
-            return comparing.compare(settings, requests.split_treatments(request, settings), shown)
-        return batch.compare_batch(
-            load_workload(settings), requests.split_treatments(request, settings), settings, shown
-        )
+            return comparing.compare(settings, treatments, shown, listeners=listeners)
+        return batch.compare_batch(load_workload(settings), treatments, settings, shown, listeners)
 
 
 def watch(
@@ -166,6 +178,7 @@ def bisect(
     good: Annotated[str, Parameter(metavar="COMMIT")],
     bad: Annotated[str, Parameter(metavar="COMMIT")],
     benchmark: Annotated[str | None, Parameter(metavar="PATTERN")] = None,
+    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     run_flags: RunFlags = _NO_RUN_FLAGS,
     compare_flags: CompareFlags = _NO_COMPARE_FLAGS,
 ) -> int:
@@ -176,6 +189,7 @@ def bisect(
         good: Commit without the change.
         bad: Commit with the change.
         benchmark: Name of the benchmark that shows the change, or a pattern.
+        json: Show the answer as JSON.
         run_flags: What to measure, where and how.
         compare_flags: Where commits come from, and how to decide.
     """
@@ -188,9 +202,16 @@ def bisect(
         if settings.lab is not None:
             from harness.lab.commits import open_lab_comparers
 
-            opened = display.open_console()
-            return flow.bisect(request, settings, bisect_request, shown, opened, open_comparers=open_lab_comparers)
-        return flow.bisect(request, settings, bisect_request, shown, display.open_console())
+            return flow.bisect(
+                request,
+                settings,
+                bisect_request,
+                shown,
+                display.open_console(),
+                as_json=json,
+                open_comparers=open_lab_comparers,
+            )
+        return flow.bisect(request, settings, bisect_request, shown, display.open_console(), as_json=json)
 
 
 def _show_plan(

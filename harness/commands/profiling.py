@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from harness import display, shell
+from harness.commands import from_flags
 from harness.config import arguments, flags
 from harness.core.errors import UsageError
 
@@ -43,7 +44,7 @@ def profile(
     from harness.flows.measure import profile as flow
     from harness.flows.measure.workload import load_workload
 
-    measuring = dataclasses.replace(settings, screen_reporter=False)
+    measuring = from_flags.without_table(settings) if json else dataclasses.replace(settings, screen_reporter=False)
     with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
         code, profiled = flow.profile(load_workload(settings), measuring, shown)
         if export is not None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from harness import display, shell
+from harness.commands import from_flags
 from harness.config import arguments, flags
 from harness.config.parsing import reject_percent
 from harness.core.errors import UsageError
@@ -56,7 +56,7 @@ def rank(
 
     parameters = validate_parameters({**given, "seed": secrets.randbits(31) if seed is None else seed})
     if json:
-        settings = dataclasses.replace(settings, screen_reporter=False)
+        settings = from_flags.without_table(settings)
     with shell.handle_signals(), display.open_display(quiet=settings.quiet) as shown:
         code, results = flow.rank(settings, parameters, shown)
     if json:

@@ -134,7 +134,7 @@ def unknown_option(error: UnknownOptionError) -> UsageError:
     name = word.partition("=")[0].lstrip("-").replace("_", "-")
     close = difflib.get_close_matches(name, known, n=1, cutoff=_SIMILAR)
     if name == "json" and "simple-screen-reporter" in known:
-        hint = "`harness report LAST --json` prints what is stored; --simple-screen-reporter writes a line a result"
+        hint = "`harness status --json` says what a watcher does; --simple-screen-reporter writes a line a result"
         return UsageError(f"unknown option {shorten(word)}", hint=hint)
     listing = f"`harness {' '.join((*(error.command_chain or ()), '--help'))}` lists every flag"
     return UsageError(f"unknown option {shorten(word)}", hint=f"did you mean {known[close[0]]}?" if close else listing)

@@ -160,8 +160,8 @@ class Metric(Value):
         interval: Confidence interval of the median over launches; None for a single launch, and without samples.
         info: The text of a metric that is one.
         control: The same metric of the control, when the result is that of a treatment.
-        regressed: Whether an earlier run called it regressed (FAI-PEP's mark, see `--regressed-types`); the current
-            verdict is that of the comparison.
+        regressed: Whether an earlier run called it regressed: FAI-PEP's mark, and no verdict of this one, which the
+            comparison has. None where `--regressed-types` says nothing of an earlier run.
     """
 
     name: str
@@ -175,7 +175,7 @@ class Metric(Value):
     interval: LaunchInterval | None = None
     info: str | None = None
     control: ControlSide | None = None
-    regressed: bool = False
+    regressed: bool | None = None
 
     @property
     def median(self) -> float | None:

@@ -9,6 +9,7 @@ from harness.core.build import BuildInfo
 from harness.core.cached_files import CachedFile
 from harness.core.culprit import SearchAnswer
 from harness.core.device import Device
+from harness.core.note import Note
 from harness.core.program_graph import OperatorIdentity
 from harness.core.ranking import Rank
 from harness.core.result import Outcome, Result
@@ -18,7 +19,7 @@ from harness.core.self_check import SelfCheck
 from harness.core.values import Value
 from harness.presentation.differences import ResultDifference
 
-DOCUMENT_VERSION: Final = "1.1"
+DOCUMENT_VERSION: Final = "1.2"
 """Version of each document here. Its first number is raised when a field changes its meaning or goes away, else the
 second."""
 
@@ -51,6 +52,7 @@ class ListedResult(Value):
         reason: Why, when not ok.
         verdict: Verdict of a comparison that ended well.
         trusted: Whether nothing speaks against its numbers.
+        notes: What a reader of its numbers must know; those without `trust` are the reasons where it is not trusted.
         metric: Name of the main metric.
         median: Its median, in `unit`.
         unit: Unit of the main metric.
@@ -72,6 +74,7 @@ class ListedResult(Value):
     reason: str | None
     verdict: str | None
     trusted: bool
+    notes: tuple[Note, ...]
     metric: str | None
     median: float | None
     unit: str | None
@@ -105,14 +108,24 @@ class DifferencesDocument(Document):
     caution: str
 
 
-class ComparisonDocument(Document):
-    """`harness compare --from FOLDER --json`: comparisons that were evaluated again.
+class ResultsDocument(Document):
+    """`--json` of `harness run`, `evaluate`, `compare` and `import`: what was measured, evaluated again or imported.
 
     Attributes:
-        results: Canonical results without single samples, with the new verdicts.
+        results: Canonical results without single samples; with `--from`, those of comparisons, with the new verdicts.
     """
 
     results: tuple[Result, ...]
+
+
+class SearchDocument(Document):
+    """`harness bisect --json`: the commits that changed a metric.
+
+    Attributes:
+        search: The answer; its comparisons are stored, and `harness report LAST --json` lists them too.
+    """
+
+    search: SearchAnswer
 
 
 class ListedDevice(Value):

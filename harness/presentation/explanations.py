@@ -111,9 +111,9 @@ def select_measured_comparisons(results: Sequence[Result]) -> list[Comparison]:
 
 
 def describe_false_discoveries(results: Sequence[Result]) -> str:
-    """Say how likely a reported change is false among all these benchmarks; empty where none was measured."""
+    """Say how likely a reported change is false among all these benchmarks; empty where no test gave a verdict."""
     comparisons = select_measured_comparisons(results)
-    if not comparisons:
+    if not select_measured_comparisons([result for result in results if result.ok]):
         return ""
     if len(comparisons) == 1:
         chance = f"with a probability of at most {format_percent(comparisons[0].parameters.alpha)}"

@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from harness.cli import main
 from harness.core.alarm import AlarmStage
+from harness.core.note import Note
+from harness.core.result import Result
 from harness.core.values import Value
+from harness.flows.inspect.measured import open_document
 from harness.flows.inspect.status import WatchStatus
 from harness.flows.store.contents import StoreDocument
 from harness.flows.store.queries import QueryDocument
@@ -24,16 +28,13 @@ from harness.testing.results import STARTED, failed_result, ok_result, report_of
 from harness.watch.store.state import open_state
 from reporters.local import LocalReporter
 from tests.cli.project import Project, generic, observe, one_test
+from tests.cli.test_import import LEADERBOARD
 from tests.command_line import EVERY_COMMAND, arguments_of
 from tests.presentation.comparison_samples import compared, made_pairs
 from tests.watch.watching import alarm, change
 
 WITHOUT_TABLE = {
-    "run": "stores results; --simple-screen-reporter writes lines of JSON meanwhile",
     "watch": "shows progress; `harness status` has a document",
-    "bisect": "shows progress and stores its search",
-    "evaluate": "results are stored, and `report --json` shows them",
-    "import": "results are stored, and `report --json` shows them",
     "history": "writes pages; `query --json` shows the same results",
     "init": "asks a person",
     "serve": "answers programs with JSON until it is stopped",
@@ -49,21 +50,23 @@ WITHOUT_TABLE = {
 }
 """Commands without `--json`, and why."""
 
-WITH_A_LAB = {"lab status"}
-"""Commands whose document tests/lab looks at."""
+ELSEWHERE = {"bisect", "evaluate", "lab status"}
+"""Commands whose document tests/e2e and tests/lab look at: they need a history, a model or a lab."""
 
 DOCUMENTS: dict[str, type[Value] | None] = {
     "alarms": documents.AlarmsDocument,
     "builds": documents.BuildsDocument,
-    "compare": documents.ComparisonDocument,
+    "compare": documents.ResultsDocument,
     "devices": documents.DevicesDocument,
     "doctor": documents.DoctorDocument,
     "export": documents.ExportDocument,
     "profile": documents.ProfileDocument,
+    "import": documents.ResultsDocument,
     "list": None,  # a list for each section
     "query": QueryDocument,
     "rank": documents.RankingDocument,
     "report": documents.ReportDocument,
+    "run": documents.ResultsDocument,
     "self-check": documents.SelfCheckDocument,
     "status": WatchStatus,
     "store": StoreDocument,
@@ -111,7 +114,9 @@ def _words(command: str, here: Surroundings) -> tuple[str, ...]:
         "compare": ("--from", here.comparisons),
         "export": (here.spec, "-o", here.project.folder / "out"),
         "devices": ("-p", "host"),
+        "import": (LEADERBOARD,),
         "profile": (here.spec,),
+        "run": (here.spec,),
         "validate": (here.spec,),
     }
     if command in {"query", "store", "token"}:
@@ -137,6 +142,10 @@ def _run(*words: str) -> int:
     return int(ended.value.code or 0)
 
 
+def _by_benchmark(document: dict[str, Any]) -> dict[str, Any]:
+    return {result["benchmark"]["identifier"]: result for result in document["results"]}
+
+
 def _document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     text = capsys.readouterr().out
     assert text.isascii()
@@ -145,10 +154,10 @@ def _document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 
 
 def test_every_command_has_a_document_or_a_reason() -> None:
-    assert set(EVERY_COMMAND) == DOCUMENTS.keys() | WITHOUT_TABLE.keys() | WITH_A_LAB
+    assert set(EVERY_COMMAND) == DOCUMENTS.keys() | WITHOUT_TABLE.keys() | ELSEWHERE
     for name in EVERY_COMMAND:
         flags = {flag for argument in arguments_of(name) for flag in argument.names}
-        assert ("--json" in flags) == (name in DOCUMENTS or name in WITH_A_LAB), name
+        assert ("--json" in flags) == (name in DOCUMENTS or name in ELSEWHERE), name
 
 
 @pytest.mark.parametrize("command", DOCUMENTS)
@@ -201,8 +210,59 @@ def test_a_verdict_is_in_the_document_and_in_the_exit_code(
     assert result["metrics"][0]["samples"] == []
 
 
+def test_what_is_compared_has_the_document_of_what_is_stored(
+    here: Surroundings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = here.project.write("compared.json", generic(one_test("a", "{program}"), one_test("b", "false {program}")))
+    old = here.project.write("old", f"#!/bin/sh\n{observe(100, 101, 102)}\n")
+    new = here.project.write("new", f"#!/bin/sh\n{observe(120, 121, 122)}\n")
+    for program in (old, new):
+        program.chmod(0o755)
+    sides = ("--control-program", str(old), "--treatment-program", str(new))
+    assert _run("compare", str(spec), *sides, "--pairs", "12", "--seed", "1") == 1
+    now = _by_benchmark(_document(capsys))
+    assert now["a"]["comparison"]["verdict"] == "regression"
+    assert (now["b"]["outcome"], now["b"]["comparison"]["pairs"]) == ("failed", [])
+    assert [metric["regressed"] for metric in now["a"]["metrics"]] == [None]
+    assert _run("compare", "--from", "LAST") == 1
+    again = _by_benchmark(_document(capsys))
+    assert [now[name]["uid"] for name in "ab"] == [again[name]["uid"] for name in "ab"]
+    assert now["a"] == again["a"]
+
+
+def test_what_was_measured_until_an_error_is_in_the_document(capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(*results: Result) -> None:
+        with open_document(Console()) as (listener,):
+            for result in results:
+                listener.report(report_of(result))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(ok_result(uid="one"))
+    assert [result["uid"] for result in _document(capsys)["results"]] == ["one"]
+    with pytest.raises(KeyboardInterrupt):
+        interrupt()
+    assert capsys.readouterr().out == ""
+
+
+def test_listed_results_have_their_notes(here: Surroundings, capsys: pytest.CaptureFixture[str]) -> None:
+    doubt = Note(code="busy", message="other programs took 40 % of the CPUs", trust=False)
+    LocalReporter(here.tree).report(report_of(ok_result(uid="busy", notes=(doubt,))))
+    assert _run("report") == 0
+    results = {result["uid"]: result for result in _document(capsys)["results"]}
+    assert not results["busy"]["trusted"]
+    assert Note.model_validate(results["busy"]["notes"][0]) == doubt
+
+
 def test_json_stands_alone(here: Surroundings, capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (("report", "--export", "x.csv"), ("compare", str(here.spec), "--self-check")):
+    spec = str(here.spec)
+    for words in (
+        ("report", "--export", "x.csv"),
+        ("compare", spec, "--self-check", "--dry-run"),
+        ("run", spec, "--dry-run"),
+        ("run", spec, "--simple-screen-reporter"),
+        ("rank", spec, "--simple-screen-reporter"),
+    ):
         assert _run(*words) == 2
         captured = capsys.readouterr()
         assert captured.out == ""

@@ -249,10 +249,6 @@ def test_words_behind_all_that_a_command_takes_are_named(
         ("--devics", "did you mean --devices?"),
         ("--marign", "did you mean --margin?"),
         ("--modelcache", "did you mean --model-cache?"),
-        (
-            "--json",
-            "`harness report LAST --json` prints what is stored; --simple-screen-reporter writes a line a result",
-        ),
         *((flag, "`harness run --help` lists every flag") for flag in ("--foo", "--iter", "--bar", "-x")),
     ],
 )
@@ -263,3 +259,11 @@ def test_a_misspelt_flag_gets_a_suggestion_or_a_pointer_to_the_help(
         main(["-b", "spec.json", flag])
     assert ended.value.code == 2
     assert capsys.readouterr().err == f"harness: unknown option {flag}\n  hint: {hint}\n"
+
+
+def test_a_watcher_without_a_document_says_what_has_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["watch", "-b", "spec.json", "--json"])
+    assert ended.value.code == 2
+    hint = "`harness status --json` says what a watcher does; --simple-screen-reporter writes a line a result"
+    assert capsys.readouterr().err == f"harness: unknown option --json\n  hint: {hint}\n"

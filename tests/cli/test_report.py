@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
 from harness.cli import main
-from harness.testing.results import DEVICE, failed_result, ok_result, report_of
+from harness.testing.results import DEVICE, STARTED, failed_result, ok_result, report_of
 from reporters.local import LocalReporter
 from tests.presentation.comparison_samples import compared, made_pairs
 
@@ -140,3 +141,23 @@ def test_comparisons_that_are_evaluated_again_go_to_reporters(
     assert ended.value.code == 1
     assert f"1 result: {page}" in capsys.readouterr().out
     assert "mv2/slow" in page.read_text(encoding="utf-8").replace("<wbr>", "")
+
+
+def test_a_place_without_comparisons_names_the_latest_comparison(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def explain() -> str:
+        with pytest.raises(SystemExit) as ended:
+            main(["compare", "--from", "LAST"])
+        assert ended.value.code == 2
+        return capsys.readouterr().err
+
+    monkeypatch.setenv("HARNESS_LOCAL_REPORTER", str(tree))
+    assert f"there is none in {tree} either: `harness compare` measures one" in explain()
+    LocalReporter(tree).report(report_of(compared("slow", made_pairs(0.05, 40))))
+    LocalReporter(tree).report(report_of(ok_result(identifier="later", started=STARTED + 1e6)))
+    command = explain().partition("hint: the latest one: ")[2]
+    with pytest.raises(SystemExit) as ended:
+        main(shlex.split(command)[1:])
+    assert ended.value.code == 1
+    assert capsys.readouterr().out.endswith("\n1 regression\n")

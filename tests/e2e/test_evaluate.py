@@ -9,6 +9,7 @@ import pytest
 import harness
 from harness.core.examples import Stage
 from harness.core.result import Result
+from harness.presentation.documents import ResultsDocument
 from tests.cli.project import Project
 from tests.e2e.groups import MEASURING
 
@@ -41,7 +42,8 @@ def project(tmp_path: Path) -> Project:
 
 def test_each_program_is_compared_with_its_model_and_what_it_was_lowered_from(project: Project) -> None:
     page = project.folder / "page.html"
-    done = project.harness("evaluate", project.write("mlp.json", SPEC), "--examples", "8", "--reporter", f"html={page}")
+    words = (project.write("mlp.json", SPEC), "--examples", "8", "--reporter", f"html={page}", "--json")
+    done = project.harness("evaluate", *words)
     assert done.code == 0, done.stderr
     results = [Result.model_validate(result) for result in done.read()]
     results.sort(key=lambda result: result.benchmark.identifier)
@@ -62,7 +64,8 @@ def test_each_program_is_compared_with_its_model_and_what_it_was_lowered_from(pr
     assert 5 < quantised.median < 50
     assert "What lowering and quantisation cost" in page.read_text()
     assert "2 of 4 benchmarks left out" in done.stderr
-    assert "SQNR" in done.stdout
+    printed = {result.uid: result.evaluation for result in ResultsDocument.model_validate_json(done.stdout).results}
+    assert printed == {result.uid: result.evaluation for result in results}
 
 
 def test_a_model_in_memory_gives_its_outputs_and_latency(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.presentation.documents import SearchDocument
 from tests.cli.project import Outcome, Project, command
 from tests.e2e.groups import MEASURING
 from tests.e2e.repositories import need
@@ -63,9 +64,11 @@ def test_commits_that_do_not_build_are_skipped_and_grouped_with_the_next_as_culp
 
 def test_two_culprits_are_distinguished(watch: Watch) -> None:
     work(watch, 12, slower={3: 0.06, 9: 0.05})
-    done = bisect(watch)
+    done = bisect(watch, "--json")
     assert done.code == 0, done.stderr + done.stdout
-    assert named(watch, done) == [3, 9]
+    answer = SearchDocument.model_validate_json(done.stdout).search
+    culprits = [commit for culprit in answer.result.culprits for commit in culprit.commits]
+    assert culprits == [watch.work.commits[number] for number in (3, 9)]
 
 
 def test_a_merge_is_searched_inside_and_resumed_there(watch: Watch) -> None:

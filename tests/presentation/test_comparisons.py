@@ -270,6 +270,8 @@ def test_error_rates_depend_on_the_number_of_benchmarks() -> None:
     assert describe_false_discoveries([first, second]).startswith("Some of 2 benchmarks ")
     assert "at most 5 % of the reported regressions are false" in describe_false_discoveries([first, second])
     assert describe_false_discoveries([identical("x")]) == ""
+    for failures in ([failed("x")], [failed("x"), failed("y"), refused("z")]):
+        assert describe_false_discoveries(failures) == "", "no test gave a verdict"
 
 
 def test_rules_name_every_limit() -> None:

@@ -24,6 +24,7 @@ from harness.core.culprit import Candidate, SearchAnswer, SearchEnding, SearchRe
 from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.protocols import Display, Platform
 from harness.core.reproduction import format_device
+from harness.display.documents import print_document
 from harness.display.searches import show_answer
 from harness.files.atomic import write_atomically
 from harness.flows.bisect.merges import MergeSearch
@@ -35,6 +36,7 @@ from harness.flows.measure.reporting import prepare_reporters
 from harness.flows.measure.reproduction import recipe_words, shared_words
 from harness.flows.measure.workload import BenchmarkSelection, Workload
 from harness.presentation.commands import parameter_words
+from harness.presentation.documents import SearchDocument
 from harness.shell import pause
 from harness.store.search_answers import save_answer
 
@@ -68,6 +70,7 @@ def bisect(
     display: Display,
     console: Console,
     *,
+    as_json: bool = False,
     open_comparers: OpenComparers = on_this_machine.open_comparers,
 ) -> ExitCode:
     """Search the history between two commits, and show what was found.
@@ -78,6 +81,7 @@ def bisect(
         bisect_request: Between which commits to search.
         display: Shows progress.
         console: Shows what was found.
+        as_json: Show a document instead of a table.
         open_comparers: Opens what compares two commits.
 
     Raises:
@@ -139,7 +143,10 @@ def bisect(
         suspects=_list_suspects(search, known) if result.ending is SearchEnding.UNDECIDED else (),
         command=format_command(request, settings, workload.platform, selection, (source.name, good.id, bad.id)),
     )
-    show_answer(answer, console)
+    if as_json:
+        print_document(SearchDocument(search=answer), console)
+    else:
+        show_answer(answer, console)
     _save_answer(answer, settings.local_reporter)
     if result.ending is not SearchEnding.UNDECIDED and not merges.is_undecided:
         for finished in files:

@@ -22,7 +22,7 @@ from harness.display.tables import plain_text, print_output
 from harness.flows.compare.requests import validate_parameters
 from harness.flows.inspect.stored_results import LAST, ResultFilter, StoredResults
 from harness.flows.measure.reporting import Reporting, give_reports
-from harness.presentation.documents import ComparisonDocument
+from harness.presentation.documents import ResultsDocument
 from harness.running.comparability import find_doubt
 
 
@@ -62,13 +62,13 @@ def reevaluate(
     if found.unreadable[elsewhere:]:
         raise found.unreadable[elsewhere]
     if not stored:
-        raise UsageError(f"no comparison is stored in {place}", hint="name a folder that `harness compare` reported to")
+        raise UsageError(f"no comparison is stored in {place}", hint=_hint_at_latest(tree))
     results = _with_discoveries([result for result, _ in stored])
     reporting = Reporting((), PlainDisplay(sys.stderr))
     for result in results:
         reporting.report(Report(result=result))
     if as_json:
-        print_document(ComparisonDocument(results=tuple(map(without_samples, map(make_writable, results)))), console)
+        print_document(ResultsDocument(results=tuple(map(without_samples, map(make_writable, results)))), console)
         return reporting.exit_code()
     if reporters:
         reports = [
@@ -80,6 +80,14 @@ def reevaluate(
         show_results(results, console, again=shlex.join(["harness", "report", str(place)]))
     console.print(reporting.summary())
     return reporting.exit_code()
+
+
+def _hint_at_latest(tree: Path) -> str:
+    """Return the command that evaluates the latest comparison of a tree."""
+    latest = next((entry for entry in reversed(StoredResults(None, tree).entries) if entry.verdict is not None), None)
+    if latest is None:
+        return f"there is none in {tree} either: `harness compare` measures one"
+    return f"the latest one: {shlex.join(['harness', 'compare', '--from', str(tree / latest.path)])}"
 
 
 def _decide_again(result: Result, replaced: Mapping[str, object], file: Path) -> Result:

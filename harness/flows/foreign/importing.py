@@ -64,13 +64,16 @@ class _NewResultsOnly:
         self._archive.close()
 
 
-def import_files(request: ImportRequest, settings: Settings, progress: Progress) -> ExitCode:
+def import_files(
+    request: ImportRequest, settings: Settings, progress: Progress, listeners: Sequence[Reporter] = ()
+) -> ExitCode:
     """Import files of other tools: all are recognised before the first result is stored.
 
     Args:
         request: What to import.
         settings: The reporters.
         progress: Shows what was not understood, and the sum.
+        listeners: Receive each result, beside the reporters.
 
     Returns:
         `BENCHMARK_FAILED` where some entries could not be understood; the others are imported.
@@ -95,7 +98,7 @@ def import_files(request: ImportRequest, settings: Settings, progress: Progress)
     reporters = prepare_reporters(settings)
     guarded = [_guard(reporter) for reporter in reporters]
     known = frozenset().union(*(each.known for each in guarded if isinstance(each, _NewResultsOnly)))
-    reporting = Reporting(guarded, progress)
+    reporting = Reporting(guarded, progress, listeners)
     for result in results:
         reporting.report(Report(result=result))
     reporting.close()
