@@ -200,8 +200,8 @@ def _trending(metric: Metric) -> Iterator[Note]:
         is_doubtful = error > BETWEEN_LIMIT
         yield Note(
             code="warming_up",
-            message=f"{metric.name} is {change:.1%} slower in the first third of a launch than in the last: "
-            "the warm-up was not over",
+            message=f"{metric.name} is {_describe_slowness(change)} in the first third of a launch "
+            f"{'as' if change >= 1 else 'than'} in the last: the warm-up was not over",
             hint="raise `warmup`",
             trust=not is_doubtful,
             error=error if is_doubtful else None,
@@ -212,6 +212,10 @@ def _trending(metric: Metric) -> Iterator[Note]:
             message=f"{metric.name} is {-change:.1%} faster in the first third of a launch than in the last",
             hint="the device may be heating up: raise `cooldown`, or measure more launches with fewer iterations",
         )
+
+
+def _describe_slowness(change: float) -> str:
+    return f"{1 + change:.3g} times as slow" if change >= 1 else f"{change:.1%} slower"
 
 
 def _error_by_warm_up(metric: Metric) -> float:

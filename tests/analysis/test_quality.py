@@ -229,6 +229,7 @@ def test_a_median_of_the_warm_up_is_not_trusted() -> None:
     (note,) = notes_on([[18.0] * 14 + [1.2] * 6] * 3)
     assert (note.code, note.trust) == ("warming_up", False)
     assert note.error == pytest.approx(14.0)
+    assert "15 times as slow in the first third of a launch as in the last" in note.message
     (rate,) = notes_on([[50.0] * 30 + [100.0] * 20] * 3, metric="throughput", unit="images/s")
     assert (rate.code, rate.trust) == ("warming_up", False)
     assert rate.error == pytest.approx(1.0)
