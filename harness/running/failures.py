@@ -14,7 +14,7 @@ _TIMEOUT_HINT: Final = (
 _ENDED_HINT: Final = "the folder of the result has its command line (`result.json`), and all that it wrote (`logs`)"
 
 
-def hint_at(outcome: Outcome) -> str | None:
+def hint_for(outcome: Outcome) -> str | None:
     """Return what to do about a launch that ended so; None where its reason says it."""
     if outcome is Outcome.TIMEOUT:
         return _TIMEOUT_HINT
@@ -28,6 +28,6 @@ class TooManyFailures(BenchmarkFailed):
         reason = launch.reason or unusable
         super().__init__(
             f"the {side} failed in {failed} of {launches} launches: {reason}",
-            hint=hint_at(launch.outcome),
+            hint=hint_for(launch.outcome),
         )
         self.outcome = Outcome.FAILED if launch.outcome is Outcome.OK else launch.outcome

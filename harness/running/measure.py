@@ -11,7 +11,7 @@ from harness.core.measurement import Job, Measurement
 from harness.core.note import Note
 from harness.core.protocols import Clock, Framework, Progress, Session, Task
 from harness.core.result import Outcome
-from harness.running.failures import TooManyFailures, hint_at
+from harness.running.failures import TooManyFailures, hint_for
 from harness.running.launch import with_remaining_time
 from harness.running.launcher import Launcher
 from harness.running.metered import TOO_SHORT, lengthen
@@ -44,7 +44,7 @@ def measure(
     try:
         with progress.task(f"measuring {job.benchmark.title} on {session.device.name}", job.benchmark.launches) as task:
             outcome, reason = _launch_all(launcher, task)
-        hint = hint_at(outcome)
+        hint = hint_for(outcome)
     except (BenchmarkFailed, EnvironmentProblem) as error:
         outcome, reason, hint = outcome_of(error), error.message, error.hint
     return launcher.measurement(outcome, reason, hint)

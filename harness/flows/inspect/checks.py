@@ -145,12 +145,12 @@ def _find_missing_files(benchmark: Benchmark) -> Iterator[Problem]:
     """Yield a problem for each local file that is not there, or is another one than promised: a run would fail."""
     for file in benchmark.required_files():
         location = None if file.export is not None else parse_location(file)
-        problem = _look_at(location.path, file.md5) if isinstance(location, LocalPath) else ""
+        problem = _find_file_problem(location.path, file.md5) if isinstance(location, LocalPath) else ""
         if problem:
             yield make_problem(file.origin, problem, "a run of it fails")
 
 
-def _look_at(path: Path, md5: str | None) -> str:
+def _find_file_problem(path: Path, md5: str | None) -> str:
     """Return what is wrong with a local file; empty where nothing is known to be."""
     try:
         size_bytes = path.stat().st_size
