@@ -15,7 +15,7 @@ GENERAL: Final = (
 
 EXIT_CODES: Final = """\
 Exit codes:
-    0  nothing failed                     3  a device, a build or the disk failed
+    0  nothing failed                     3  a device, build or disk failed
     1  slower, or worse                   4  a benchmark failed
     2  mistake in command or file         5  undecided
   130  interrupted"""

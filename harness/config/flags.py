@@ -232,10 +232,15 @@ class CompareFlags:
     """Test for a regression only: takes less time when there is none."""
 
     interleave: Annotated[
-        Literal["auto", "launch", "process", "duet"] | None, Parameter(metavar="KIND", group=_DECIDE)
+        Literal["auto", "launch", "process", "duet"] | None,
+        Parameter(
+            metavar="KIND",
+            group=_DECIDE,
+            help="What alternates in a pair: whole launches, a few iterations of two processes (faster), or "
+            "milliseconds of two that share a CPU (a duet, fastest). Default: a duet where one thread generates here, "
+            "else launches.",
+        ),
     ] = None
-    """What alternates in a pair: whole launches, a few iterations of two processes (faster), or milliseconds of
-    two that share a CPU (a duet, fastest). Default: a duet where one thread generates here, else launches."""
 
     seed: Annotated[int | None, Parameter(metavar="NUMBER", group=_DECIDE)] = None
     """Random seed for the order of the launches in each pair; recorded (default: a random one)."""
@@ -301,9 +306,16 @@ class WatchFlags:
     on_alarm: Annotated[str | None, Parameter(metavar="COMMAND", group=_WATCH, allow_leading_hyphen=True)] = None
     """Command to run for each alarm, which it reads from standard input or $HARNESS_ALARM_FILE."""
 
-    hook: Annotated[Words, Parameter(metavar="TARGET...", group=_WATCH)] = None
-    """Where to send alarms: a URL of Slack, Teams, Mattermost or a program of yours, `mail:smtp://HOST?to=ADDRESS`,
-    `github:OWNER/REPOSITORY`, `github-status:OWNER/REPOSITORY`; `FORM:URL` names the form, `$NAME` a variable."""
+    hook: Annotated[
+        Words,
+        Parameter(
+            metavar="TARGET...",
+            group=_WATCH,
+            help="Where to send alarms: a URL of Slack, Teams, Mattermost or a program of yours, "
+            "`mail:smtp://HOST?to=ADDRESS`, `github:OWNER/REPOSITORY`, `github-status:OWNER/REPOSITORY`; `FORM:URL` "
+            "names the form, `$NAME` a variable.",
+        ),
+    ] = None
 
     results_url: Annotated[str | None, Parameter(metavar="URL", group=_WATCH)] = None
     """Address under which others see the folder of results, for links in messages."""
