@@ -242,6 +242,8 @@ class Result(Value):
         place = f" on {self.device.name}" if self.device is not None else ""
         return f"<Result {self.benchmark.title}{place}: {self.outcome.value}>"
 
+    __str__ = __repr__
+
     @property
     def backend(self) -> str:
         """Name of the backend that the specification states, else the recipe of an exported file; empty if unknown."""

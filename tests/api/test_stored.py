@@ -21,6 +21,7 @@ def test_results_are_read_again_oldest_first(place: Path) -> None:
     assert repr(loaded.failed).startswith("(<Result ")
     assert repr(loaded.failed).endswith(": failed>,)")
     assert "/a on " in repr(loaded)
+    assert str(loaded[0]) == repr(loaded[0])
     table = harness.frame(loaded)
     assert table["identifier"].tolist() == ["a", "bad"]
     assert harness.frame(loaded[0])["median"].tolist() == [2.0]
