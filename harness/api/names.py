@@ -363,8 +363,7 @@ class CompareKeywords(_Options, total=False):
     """Test for a regression only: takes less time when there is none."""
 
     interleave: Literal["auto", "launch", "process", "duet"]
-    """What alternates in a pair: whole launches, a few iterations of two processes (faster), or milliseconds of two
-    that share a CPU (a duet, fastest). Default: a duet where one thread generates here, else launches.
+    """What alternates in a pair: launches, iterations (faster) or milliseconds (a duet, fastest); `auto` chooses.
     """
 
     seed: int

@@ -232,15 +232,9 @@ class CompareFlags:
     """Test for a regression only: takes less time when there is none."""
 
     interleave: Annotated[
-        Literal["auto", "launch", "process", "duet"] | None,
-        Parameter(
-            metavar="KIND",
-            group=_DECIDE,
-            help="What alternates in a pair: whole launches, a few iterations of two processes (faster), or "
-            "milliseconds of two that share a CPU (a duet, fastest). Default: a duet where one thread generates here, "
-            "else launches.",
-        ),
+        Literal["auto", "launch", "process", "duet"] | None, Parameter(metavar="KIND", group=_DECIDE)
     ] = None
+    """What alternates in a pair: launches, iterations (faster) or milliseconds (a duet, fastest); `auto` chooses."""
 
     seed: Annotated[int | None, Parameter(metavar="NUMBER", group=_DECIDE)] = None
     """Random seed for the order of the launches in each pair; recorded (default: a random one)."""

@@ -130,7 +130,7 @@ def copy_file(file: ModelFile, source: Path, part: Path, task: Task) -> None:
     with os_errors_as_unavailable(file, f"copying {source}"):
         before = source.stat()
         if stat.S_ISDIR(before.st_mode):
-            raise unavailable(file, f"{source} is a directory", f'say `md5: "{DIRECTORY}"` to use it in place')
+            raise unavailable(file, f"{source} is a directory", f'say `"md5": "{DIRECTORY}"` to use it in place')
         if not stat.S_ISREG(before.st_mode):
             raise unavailable(file, f"{source} is neither a file nor a directory")
         task.update(completed=0, total=before.st_size)
@@ -149,7 +149,7 @@ def find_directory(file: ModelFile, source: FileLocation) -> CachedFile:
         FileUnavailable: It is no folder of this host, holds a link to a folder, or cannot be read.
     """
     if not isinstance(source, LocalPath):
-        raise unavailable(file, f'`md5: "{DIRECTORY}"` needs a directory of this host, not {source.shown}')
+        raise unavailable(file, f'`"md5": "{DIRECTORY}"` needs a directory of this host, not {source.shown}')
     if source.path.is_file():
         raise unavailable(file, f"{source.path} is a file", "promise its MD5, or leave `md5` out")
     digest = hashlib.md5(usedforsecurity=False)

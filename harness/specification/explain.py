@@ -33,7 +33,9 @@ _NUMBERS = re.compile(r"[0-9]+(\s*[,x]\s*[0-9]+)*")
 """Dimensions, as other tools write them."""
 
 _SENTENCES: Mapping[str, Callable[[ValidationError], str]] = {
-    "minimum": lambda error: f"must be at least {error.validator_value}, got {show(error.instance)}",
+    "minimum": lambda error: (
+        f"must be {_alternatives(error)}at least {error.validator_value}, got {show(error.instance)}"
+    ),
     "maximum": lambda error: f"must be at most {error.validator_value}, got {show(error.instance)}",
     "exclusiveMinimum": lambda error: f"must be more than {error.validator_value}, got {show(error.instance)}",
     "exclusiveMaximum": lambda error: f"must be less than {error.validator_value}, got {show(error.instance)}",
@@ -189,6 +191,12 @@ def _as_item(value: object) -> str:
     if isinstance(value, str) and _NUMBERS.fullmatch(value):
         return ", ".join(re.findall("[0-9]+", value))
     return show(value)
+
+
+def _alternatives(error: ValidationError) -> str:
+    """Return the single values that are allowed beside a range, each with an "or": `-1 or ` of `iter`."""
+    branches = error.parent.context if error.parent is not None and error.parent.context else ()
+    return "".join(f"{show(branch.validator_value)} or " for branch in branches if branch.validator == "const")
 
 
 def _takes_names(schema: object) -> bool:

@@ -5,6 +5,7 @@ All problems of all files are reported at once.
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import json
 import os
@@ -139,20 +140,8 @@ class _ListedSpecification(Struct, frozen=True):
 
 def _read(file: Path, problems: Problems, reference: SpecificationPlace | None = None) -> SpecificationDocument | None:
     """Read one file, which may be named at a place in another file; None when it cannot be read."""
-    place = reference or SpecificationPlace(file=file)
-    try:
-        text = read_bounded(file).decode("utf-8-sig")
-    except OSError as error:
-        reason = error.strerror or str(error)
-        problems.add(place, f"cannot read {file}: {reason[:1].lower()}{reason[1:]}", _suggest_readable(file))
-        return None
-    except UnicodeDecodeError as error:
-        is_binary = b"\0" in error.object or os.access(file, os.X_OK)
-        hint = _suggest_for_binary(file) if is_binary else "save the file as UTF-8"
-        problems.add(SpecificationPlace(file=file), f"not UTF-8 text (byte {error.start})", hint)
-        return None
-    except ValueError:  # a NUL byte in the name
-        problems.add(place, f"{str(file)!r} cannot be the name of a file")
+    text = _read_text(file, problems, reference or SpecificationPlace(file=file))
+    if text is None:
         return None
     if text.startswith("#!"):
         problems.add(SpecificationPlace(file=file), "a script, and no specification", _PROGRAM_HINT)
@@ -163,6 +152,24 @@ def _read(file: Path, problems: Problems, reference: SpecificationPlace | None =
 
         return read_yaml(file, text, problems)
     return read_json(file, text, problems)
+
+
+def _read_text(file: Path, problems: Problems, reference: SpecificationPlace) -> str | None:
+    place = SpecificationPlace(file=file)
+    try:
+        content = read_bounded(file)
+        if not _is_binary(content):
+            return content.decode("utf-8-sig")
+        problems.add(place, "a binary file, and no specification", _suggest_for_binary(file))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        problems.add(reference, f"cannot read {file}: {reason[:1].lower()}{reason[1:]}", _suggest_readable(file))
+    except UnicodeDecodeError as error:
+        hint = _PROGRAM_HINT if os.access(file, os.X_OK) else "save the file as UTF-8"
+        problems.add(place, f"not UTF-8 text (byte {error.start})", hint)
+    except ValueError:  # a NUL byte in the name
+        problems.add(reference, f"{str(file)!r} cannot be the name of a file")
+    return None
 
 
 _PROGRAM_HINT: Final = (
@@ -178,9 +185,14 @@ def _suggest_readable(file: Path) -> str | None:
         return _suggest_neighbour(file)
     try:
         with file.open("rb") as stream:
-            return _suggest_for_binary(file) if b"\0" in stream.read(4096) else None
+            return _suggest_for_binary(file) if _is_binary(stream.read(4096)) else None
     except OSError:
         return None
+
+
+def _is_binary(content: bytes) -> bool:
+    """Return whether content is no text in any encoding; UTF-16 has NUL bytes, too."""
+    return b"\0" in content and not content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
 def _suggest_for_binary(file: Path) -> str:
@@ -276,8 +288,8 @@ def _check_unique(benchmarks: Sequence[Benchmark], problems: Problems) -> None:
 
 
 _SEVERAL_FILES_HINT: Final = (
-    "results are told apart by model and identifier: give one of the models another name; `harness validate --each` "
-    "checks each file on its own"
+    "results are told apart by model and identifier: give one of them another identifier or model name, or run each "
+    "file by itself, as `harness validate --each` checks them"
 )
 
 

@@ -31,6 +31,8 @@ _SCALAR_FIELDS = (
     *("threads", "method", "timeout", "log_output"),
 )
 _KEEP_ONE = "keep one of them"
+_SHOULD = "Input should be "
+"""Begin of pydantic's sentences, of which there is one for each kind of value that is allowed."""
 _FIELDS: Mapping[str, str] = {
     **{name: name for name in (*_SCALAR_FIELDS, "metric", "command", "arguments")},
     "cpu-list": "cpu_list",
@@ -199,8 +201,9 @@ def _check_values(name: str, values: Sequence[Scalar], pointer: str, findings: F
         try:
             Test.model_validate({"metric": "delay", name: value})
         except ValidationError as error:
-            reason = error.errors()[0]["msg"]
-            message = f"axis `{name}` sets the test's `{name}`: {reason[:1].lower()}{reason[1:]}"
+            first, *others = (detail["msg"] for detail in error.errors())
+            reason = " or ".join((f"{first[:1].lower()}{first[1:]}", *(each.removeprefix(_SHOULD) for each in others)))
+            message = f"axis `{name}` sets the test's `{name}`: {reason}"
             findings.add(join(pointer, index), message)
 
 

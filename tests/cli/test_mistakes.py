@@ -106,6 +106,7 @@ def test_a_dry_run_of_a_comparison_shows_both_sides_and_measures_nothing(project
     program = project.write("program.sh", f"#!/bin/sh\ntouch {trace}\n")
     program.chmod(0o755)
     other = project.write("other.sh", "#!/bin/sh\n")
+    other.chmod(0o755)
     spec = project.write("spec.json", generic(one_test("a", "{program}")))
     sides = ("--control-program", program, "--treatment-program", other)
     done = project.harness("compare", "-b", spec, "--dry-run", *sides)
@@ -115,6 +116,23 @@ def test_a_dry_run_of_a_comparison_shows_both_sides_and_measures_nothing(project
     assert "{program} is not given" not in done.stdout
     assert not trace.exists()
     assert not done.results.exists()
+
+
+@pytest.mark.parametrize("flags", [("--dry-run",), ()])
+def test_a_program_that_cannot_be_executed_is_refused_before_anything_is_measured(
+    project: Project, flags: tuple[str, ...]
+) -> None:
+    program, good = project.write("a program", "#!/bin/sh\n"), project.write("good", "#!/bin/sh\n")
+    good.chmod(0o755)
+    spec = project.write("spec.json", generic(one_test("a", "{program}")))
+    for words in (
+        ("run", "--program", program),
+        ("compare", "--control-program", program, "--treatment-program", good),
+        ("compare", "--control-program", good, "--treatment-program", program),
+    ):
+        done = project.harness(words[0], "-b", spec, *words[1:], *flags)
+        assert (done.code, done.read()) == (2, [])
+        assert f"the program {program} cannot be executed\n  hint: chmod +x '{program}'\n" in done.stderr
 
 
 def test_a_run_in_which_nothing_can_start_stores_nothing(project: Project) -> None:

@@ -112,7 +112,8 @@ TEST_PROBLEMS: list[tuple[Members, str, str, str]] = [
     ({"identifier": None}, "/tests/0", "`identifier` is missing", "{ID}"),
     ({"identifier": "{identifier}"}, "/tests/0/identifier", "refers to itself", ""),
     ({"identifier": "{INDEX}"}, "/tests/0/identifier", "too late here", ""),
-    ({"iter": 0}, "/tests/0/iter", "must be at least 1, got 0", ""),
+    ({"iter": 0}, "/tests/0/iter", "must be -1 or at least 1, got 0", ""),
+    ({"matrix": {"iter": [0, 5]}}, "/tests/0/matrix/iter/0", "should be -1 or greater than or equal to 1", ""),
     ({"iter": True}, "/tests/0/iter", "expected -1 or a whole number, got true", ""),
     ({"commands": "x", "command": None}, "/tests/0/commands", "expected a list", "use `command`"),
     ({"commands": [], "command": None}, "/tests/0/commands", "must have at least one item", ""),
@@ -415,16 +416,16 @@ def test_a_file_that_is_not_utf8_is_a_problem(tmp_path: Path) -> None:
 
 def test_a_program_in_place_of_a_specification_is_told_its_flag(tmp_path: Path) -> None:
     program = tmp_path / "old"
-    program.write_bytes(b"\x7fELF\xff")
+    program.write_bytes(b"\x7fELF\2\1\1\0")
     program.chmod(0o755)
-    with pytest.raises(SpecificationError, match=r"not UTF-8 text.*\n    hint: a program is named by --program"):
+    with pytest.raises(SpecificationError, match=r"a binary file.*\n    hint: a program is named by --program"):
         load([program])
     program.write_text("#!/bin/sh\n")
     with pytest.raises(SpecificationError, match=r"a script, and no specification\n    hint: a program is named by"):
         load([program])
 
 
-@pytest.mark.parametrize("content", [b"\x18\0ET12\xff", bytes(17 << 20)])
+@pytest.mark.parametrize("content", [b"\x18\0ET12\xff", b"\x1c\0\0\0TFL3", bytes(17 << 20)])
 def test_a_model_in_place_of_a_specification_is_told_how_it_is_named(tmp_path: Path, content: bytes) -> None:
     model = tmp_path / "mine.pte"
     model.write_bytes(content)
@@ -433,12 +434,18 @@ def test_a_model_in_place_of_a_specification_is_told_how_it_is_named(tmp_path: P
     assert f'`"files": {{"model": {{"filename": "mine.pte", "location": "{model}"}}}}` in its' in str(raised.value)
 
 
+def test_a_specification_in_utf_16_is_told_its_encoding_and_not_taken_for_a_model(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}", encoding="utf-16")
+    with pytest.raises(SpecificationError, match="hint: save the file as UTF-8"):
+        load([tmp_path / "x.json"])
+
+
 def test_equal_names_in_two_files_are_told_apart_by_their_models(tmp_path: Path) -> None:
     files = [tmp_path / "a.json", tmp_path / "b.json"]
     for file in files:
         file.write_text('{"model": {"name": "m", "format": "f"}, "tests": [{"metric": "generic", "command": "true"}]}')
     with pytest.raises(
-        SpecificationError, match=r"two benchmarks are called `m/.*\n    hint: .*another name"
+        SpecificationError, match=r"two benchmarks are called `m/.*\n    hint: .*run each file by itself"
     ) as raised:
         load(files)
     assert "{ID}" not in str(raised.value)

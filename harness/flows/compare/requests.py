@@ -25,6 +25,7 @@ from harness.files.programs import RUNNER, distinguish
 from harness.files.reading import read_bounded
 from harness.flows.compare.compare import ComparisonTask
 from harness.flows.compare.source_fetcher import SourceFetcher
+from harness.flows.measure.given_programs import reject_unexecutable
 from harness.flows.measure.runners import CommitRunner, GivenRunner, Programs, Side, installed_runner
 from harness.flows.measure.submodules import reject_unused_submodules, selected_submodules
 
@@ -260,6 +261,7 @@ def describe_sides(request: CompareRequest, settings: Settings, fetcher: SourceF
     if request.self_check:
         return "the installed runner", "the installed runner"
     if isinstance(request.control, Programs) and isinstance(request.treatment, Programs):
+        _reject_unexecutable(request.control, request.treatment, settings)
         return _describe_programs(request.control), _describe_programs(request.treatment)
     commits = resolve_commits(request, settings, fetcher)
     return _describe(commits.control, commits.control_name), _describe(commits.treatment, commits.treatment_name)
@@ -327,6 +329,7 @@ def _sides(request: CompareRequest, settings: Settings, fetcher: SourceFetcher, 
         return installed_runner, installed_runner
     if isinstance(request.control, Programs) and isinstance(request.treatment, Programs):
         reject_unused_submodules(settings)
+        _reject_unexecutable(request.control, request.treatment, settings)
         control_programs, treatment_programs = name_programs(request.control, request.treatment)
         return GivenRunner(control_programs, cache), GivenRunner(treatment_programs, cache)
     commits = resolve_commits(request, settings, fetcher)
@@ -335,6 +338,12 @@ def _sides(request: CompareRequest, settings: Settings, fetcher: SourceFetcher, 
         CommitRunner(commits.source, commits.control, cache, recipes, submodules, commits.control_name),
         CommitRunner(commits.source, commits.treatment, cache, recipes, submodules, commits.treatment_name),
     )
+
+
+def _reject_unexecutable(control: Programs, treatment: Programs, settings: Settings) -> None:
+    platform = plugins.platform(settings.platform, settings)
+    for side in (control, treatment):
+        reject_unexecutable(side.programs, platform)
 
 
 class ComparedCommits(NamedTuple):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import stat
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -98,6 +100,7 @@ def find_remarks(
             problem = make_problem(benchmark.origin, "{program} is not given", hint)
             programs.setdefault(problem.file, problem)
     first = benchmarks[0].origin.file if benchmarks else Path()
+    cache = open_model_cache(settings)
     sentences = () if builds_runner else describe_unused(benchmarks, settings.program)
     unused = (Problem(first, None, "", sentence) for sentence in sentences)
     suspicious = {
@@ -106,19 +109,18 @@ def find_remarks(
         for problem in (
             *_find_shell_words(benchmark),
             *_find_misspelt_metric(benchmark),
-            *_find_missing_files(benchmark),
+            *_find_missing_files(benchmark, cache),
         )
     }
     skipped = (make_problem(each.origin, f"skipped: {each.obstacle}", None) for each in benchmarks if each.obstacle)
-    packages = _find_missing_packages(benchmarks, settings, needs_runner=not builds_runner)
+    packages = _find_missing_packages(benchmarks, settings, cache, needs_runner=not builds_runner)
     return (*programs.values(), *unused, *suspicious.values(), *dict.fromkeys(skipped), *dict.fromkeys(packages))
 
 
 def _find_missing_packages(
-    benchmarks: Sequence[Benchmark], settings: Settings, *, needs_runner: bool
+    benchmarks: Sequence[Benchmark], settings: Settings, cache: ModelCache, *, needs_runner: bool
 ) -> Iterator[Problem]:
     """Yield a problem for each benchmark that this installation lacks packages for, at the head of its file."""
-    cache = open_model_cache(settings)
     frameworks = {name: load_framework(name, settings) for name in {benchmark.framework for benchmark in benchmarks}}
     for benchmark in benchmarks:
         framework = frameworks[benchmark.framework]
@@ -141,25 +143,36 @@ def _find_misspelt_metric(benchmark: Benchmark) -> Iterator[Problem]:
         yield make_problem(benchmark.origin, message, f"did you mean `{similar[0]}`?")
 
 
-def _find_missing_files(benchmark: Benchmark) -> Iterator[Problem]:
+def _find_missing_files(benchmark: Benchmark, cache: ModelCache) -> Iterator[Problem]:
     """Yield a problem for each local file that is not there, or is another one than promised: a run would fail."""
     for file in benchmark.required_files():
         location = None if file.export is not None else parse_location(file)
-        problem = _find_file_problem(location.path, file.md5) if isinstance(location, LocalPath) else ""
-        if problem:
-            yield make_problem(file.origin, problem, "a run of it fails")
+        problem = _find_file_problem(location.path, file.md5) if isinstance(location, LocalPath) else None
+        if problem is not None and not _is_cached(file, benchmark, cache):
+            message, hint = problem
+            yield make_problem(file.origin, f"a run would fail: {message}", hint)
 
 
-def _find_file_problem(path: Path, md5: str | None) -> str:
-    """Return what is wrong with a local file; empty where nothing is known to be."""
+def _find_file_problem(path: Path, md5: str | None) -> tuple[str, str] | None:
+    """Return what is wrong with a local file, and what helps; None where nothing is known to be."""
     try:
-        size_bytes = path.stat().st_size
-        if md5 in {None, DIRECTORY} or size_bytes > _HASHED_BYTES:
-            return ""
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode) and md5 != DIRECTORY:
+            return f"{path} is a directory", f'write `"md5": "{DIRECTORY}"` to use it in place'
+        if md5 in {None, DIRECTORY} or status.st_size > _HASHED_BYTES or not stat.S_ISREG(status.st_mode):
+            return None
         actual = md5_of_file(path)
     except OSError as error:
-        return f"{path}: {(error.strerror or str(error)).lower()}"
-    return "" if actual == md5 else f"{path} has MD5 {actual}, not {md5}"
+        return f"{path}: {(error.strerror or str(error)).lower()}", "put the file there, or correct `location`"
+    hint = f'if it was meant to change, promise `"md5": "{actual}"`; otherwise find out who changed it'
+    return None if actual == md5 else (f"{path} has MD5 {actual}, not {md5}", hint)
+
+
+def _is_cached(file: ModelFile, benchmark: Benchmark, cache: ModelCache) -> bool:
+    """Return whether the cache has a file, which a run then takes from there."""
+    with contextlib.suppress(BenchmarkFailed):  # without a promised MD5, a file is known by its place alone
+        return cache.peek(file, model=benchmark.model, exporter=None) is not None
+    return False
 
 
 def show_plan(plan: Plan, settings: Settings, console: Console, *, builds_runner: bool = False) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -11,7 +13,8 @@ from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.errors import UsageError
 from harness.core.placeholders import find_placeholders
-from harness.files.programs import RUNNER
+from harness.core.protocols import Platform, is_local
+from harness.files.programs import RUNNER, is_library
 from harness.flows.measure.plan import Assignment, Builds, Plan
 
 _WORD: Final = re.compile(r"[\w.+-]+")
@@ -49,6 +52,17 @@ def names_placeholder(benchmark: Benchmark, name: str) -> bool:
         used |= new
         waiting.extend(benchmark.variables[placeholder] for placeholder in new if placeholder in benchmark.variables)
     return name in used and name not in benchmark.variables
+
+
+def reject_unexecutable(programs: Mapping[str, Path], platform: Platform) -> None:
+    """Reject programs for this machine that cannot be executed and are no libraries; devices get executable copies.
+
+    Raises:
+        UsageError: There is one.
+    """
+    for path in programs.values() if is_local(platform) else ():
+        if not is_library(path) and not os.access(path, os.X_OK):
+            raise UsageError(f"the program {path} cannot be executed", hint=f"chmod +x {shlex.quote(str(path))}")
 
 
 def require_program(plan: Plan, builds: Builds) -> None:

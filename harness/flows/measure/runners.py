@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -22,7 +21,7 @@ from harness.core.result import Outcome
 from harness.core.submodules import SubmoduleSelection
 from harness.files.digests import sha256_of_file
 from harness.files.installation import SPECIFICATIONS
-from harness.files.programs import RUNNER, is_library, prebuilt, select_layout
+from harness.files.programs import RUNNER, prebuilt, select_layout
 from harness.flows.measure.plan import Builds, Failure, Plan, reject_recipe_variant
 
 if TYPE_CHECKING:  # builders are imported where there is something to build
@@ -63,20 +62,7 @@ Raises:
 def installed_runner(target: BuildTarget, progress: Progress) -> Build:
     """Return the runner that a run without comparison would use."""
     reject_recipe_variant(target.device.platform, target.recipe_variant)
-    build = target.framework.build(target.device, progress)
-    _reject_unexecutable(build.programs, target)
-    return build
-
-
-def _reject_unexecutable(programs: Mapping[str, Path], target: BuildTarget) -> None:
-    """Reject programs that cannot be executed and are neither apps, which are installed, nor libraries.
-
-    Raises:
-        BuildFailed: There is one.
-    """
-    for name, path in programs.items():
-        if path.is_file() and not target.is_app(path) and not is_library(path) and not os.access(path, os.X_OK):
-            raise BuildFailed(f"program `{name}` cannot be executed: {path}", hint=f"chmod +x {path}")
+    return target.framework.build(target.device, progress)
 
 
 class Programs(Struct, frozen=True):
@@ -114,7 +100,6 @@ class GivenRunner(Struct, frozen=True):
 
         reject_recipe_variant(target.device.platform, target.recipe_variant)
         given = self.given
-        _reject_unexecutable(given.programs, target)
         if any(target.is_app(path) for path in given.programs.values()):
             build = prebuilt(given.programs)  # installed under a path that the device chooses
         else:

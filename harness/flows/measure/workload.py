@@ -19,6 +19,7 @@ from harness.core.protocols import Framework, Platform, Progress, device_options
 from harness.core.reproduction import SHORT_DIGEST
 from harness.core.scalars import format_scalar
 from harness.flows.measure.devices import DeviceRequest, find_devices
+from harness.flows.measure.given_programs import reject_unexecutable
 from harness.flows.measure.metering import NO_METERS, Meters
 from harness.flows.measure.named_parts import find_problems, load_frameworks
 from harness.flows.measure.plan import Plan, assign
@@ -122,7 +123,8 @@ def load_workload(
         platforms: Names of all platforms that the command measures on; none means that of the settings alone.
 
     Raises:
-        UsageError: Wrong specifications, patterns or names, or an option that no platform can carry out.
+        UsageError: Wrong specifications, patterns or names, a program that cannot be executed, or an option that no
+            platform can carry out.
         EnvironmentProblem: A plug-in cannot be loaded.
     """
     if settings.lab is not None:
@@ -130,6 +132,7 @@ def load_workload(
     platform = plugins.platform(settings.platform, settings)
     others = (plugins.platform(name, settings) for name in platforms if name != settings.platform)
     _reject_unsupported_options((platform, *others), settings)
+    reject_unexecutable(settings.program, platform)
     loaded = load_benchmarks(settings) if benchmarks is None else benchmarks
     selected = select_requested(loaded, settings)
     load_framework = partial(plugins.framework, settings=settings)

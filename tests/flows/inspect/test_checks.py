@@ -17,9 +17,11 @@ from harness import plugins
 from harness.config.settings import Settings
 from harness.core.errors import ExitCode, SpecificationError, UsageError
 from harness.flows.inspect import checks, devices
+from harness.flows.measure.example_sets import open_model_cache
 from harness.flows.measure.named_parts import find_problems, raise_for_problems
 from harness.flows.measure.plan import Plan, assign
 from harness.flows.measure.workload import load_benchmarks, load_workload
+from harness.testing.progress import RecordedProgress
 from harness.testing.results import DEVICE
 from platforms.host.platform import Host
 
@@ -184,6 +186,7 @@ def test_a_plan_shows_files_and_remarks(write: Write) -> None:
         ({"location": "gone.bin"}, "gone.bin: no such file or directory"),
         ({"location": "there.bin", "md5": "0" * 32}, "there.bin has MD5 8d777f385d3dfec8815d20f7496026dc, not 00000"),
         ({"location": "x" * 5000}, "file name too long"),
+        ({"location": "."}, "is a directory"),
     ],
 )
 def test_a_file_that_a_run_would_miss_is_remarked_on(write: Write, tmp_path: Path, entry: Members, words: str) -> None:
@@ -198,9 +201,23 @@ def test_a_file_that_a_run_would_miss_is_remarked_on(write: Write, tmp_path: Pat
 def test_files_that_are_as_promised_cause_no_remark(write: Write, tmp_path: Path) -> None:
     (tmp_path / "there.bin").write_text("data")
     good = {"filename": "x", "location": "there.bin", "md5": "8d777f385d3dfec8815d20f7496026dc"}
-    settings = write({"files": {"x": good, "y": {"filename": "y", "location": "there.bin"}}},
-                     {**COMMAND, "command": "cat {files.x} {files.y}"})  # fmt: skip
+    endless = {"filename": "z", "location": "/dev/zero", "md5": "8d777f385d3dfec8815d20f7496026dc"}
+    settings = write({"files": {"x": good, "y": {"filename": "y", "location": "there.bin"}, "z": endless}},
+                     {**COMMAND, "command": "cat {files.x} {files.y} {files.z}"})  # fmt: skip
     assert checks.find_remarks(load_benchmarks(settings), settings) == ()
+
+
+def test_a_missing_file_that_the_cache_has_causes_no_remark(write: Write, tmp_path: Path) -> None:
+    source = tmp_path / "there.bin"
+    source.write_text("data")
+    promised = {"filename": "x", "location": source.name, "md5": "8d777f385d3dfec8815d20f7496026dc"}
+    settings = write({"files": {"x": promised}}, {**COMMAND, "command": "cat {files.x}"})
+    (benchmark,) = load_benchmarks(settings)
+    open_model_cache(settings).fetch(
+        benchmark.files[0], model=benchmark.model, exporter=None, progress=RecordedProgress()
+    )
+    source.unlink()
+    assert checks.find_remarks([benchmark], settings) == ()
 
 
 def test_a_plan_shows_common_properties_once(write: Write) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from frameworks.generic.framework import Generic
 from harness.builders.cache import BuildCache
-from harness.core.errors import BuildFailed, UsageError
+from harness.core.errors import UsageError
 from harness.flows.measure.runners import BuildTarget, GivenRunner, Programs, Side, installed_runner
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import DEVICE
@@ -23,18 +23,13 @@ def target(programs: dict[str, Path], *, app_suffix: str = "", recipe_variant: s
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_a_program_must_be_executable_unless_it_is_an_app_of_the_platform(tmp_path: Path, side: int) -> None:
+def test_an_app_is_used_where_it_is(tmp_path: Path, side: int) -> None:
     app = tmp_path / "speed.apk"
     app.write_text("package")
     programs = {"program": app}
-    build = sides(programs, tmp_path / "cache")[side]
-    with pytest.raises(BuildFailed, match=r"program `program` cannot be executed: .*speed\.apk") as caught:
-        build(target(programs), RecordedProgress())
-    assert caught.value.hint == f"chmod +x {app}"
-    made = build(target(programs, app_suffix=".apk"), RecordedProgress())
+    made = sides(programs, tmp_path / "cache")[side](target(programs, app_suffix=".apk"), RecordedProgress())
     assert made.programs == programs, "a copy would lose the name by which it is known as an app"
-    app.chmod(0o755)
-    assert build(target(programs), RecordedProgress()).source == "prebuilt"
+    assert made.source == "prebuilt"
 
 
 @pytest.mark.parametrize("side", [0, 1])
