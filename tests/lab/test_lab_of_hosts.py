@@ -149,7 +149,7 @@ def test_a_device_serves_one_host_only(lab: Lab) -> None:
 
 
 def test_a_killed_process_begins_anew_and_its_job_is_done_once(project: Project) -> None:
-    spec = project.write("spec.json", generic(one_test("a", *_slow(project))))
+    spec = project.write("spec.json", generic(one_test("a", *_slow(project, 60, again=0))))
     with open_lab(project.folder) as opened, opened.host("green") as host, client_of(project, opened, spec) as client:
         wait_until((project.folder / "launched").exists, BEGINNING_S)
         (orphan, *_) = measuring_children(host, "slow.py")
@@ -338,9 +338,13 @@ def _is_host(process: psutil.Process, lab: Lab) -> bool:
     return "join" in words and lab.address in words and str(lab.folder / "green") in words
 
 
-def _slow(project: Project, seconds: float = 4) -> tuple[str, ...]:
+def _slow(project: Project, seconds: float = 4, *, again: float | None = None) -> tuple[str, ...]:
+    """Return the command of a program that takes some seconds, and others when it is launched again."""
+    launched = str(project.folder / "launched")
     text = (
-        f"import time\nopen({str(project.folder / 'launched')!r}, 'a').write('x')\ntime.sleep({seconds})\n"
+        "import os, time\n"
+        f"seconds = {seconds if again is None else again} if os.path.exists({launched!r}) else {seconds}\n"
+        f"open({launched!r}, 'a').write('x')\ntime.sleep(seconds)\n"
         """print('PyTorchObserver {"type": "NET", "metric": "latency", "unit": "ms", "value": "5"}')\n"""
     )
     return (f"{sys.executable} {project.write('slow.py', text)}",)
