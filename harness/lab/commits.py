@@ -15,7 +15,6 @@ from harness.core.protocols import Display
 from harness.core.result import Result
 from harness.flows.compare.commits import (
     Check,
-    CollectingReporter,
     CommitComparer,
     SilentDisplay,
     raise_for_failure,
@@ -23,6 +22,7 @@ from harness.flows.compare.commits import (
 from harness.flows.compare.reproduction import ComparedSides
 from harness.flows.compare.requests import CompareRequest
 from harness.flows.measure.named_parts import load_frameworks
+from harness.flows.measure.reporting import CollectingReporter
 from harness.flows.measure.workload import BenchmarkSelection, Workload, load_benchmarks, select_requested
 from harness.lab.client import connect
 from harness.lab.comparing import LabComparison, choose_parameters, refuse, run_comparison

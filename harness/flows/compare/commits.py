@@ -13,7 +13,7 @@ from harness.config.settings import Settings
 from harness.core.commit import Commit, Source
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
 from harness.core.protocols import BoardRow, Display, Task
-from harness.core.result import Outcome, Report, Result
+from harness.core.result import Outcome, Result
 from harness.flows.compare.compare import ComparisonOutcome, ComparisonTask, run_comparison
 from harness.flows.compare.requests import (
     CompareRequest,
@@ -22,6 +22,7 @@ from harness.flows.compare.requests import (
     validate_parameters,
 )
 from harness.flows.measure.plan import Builds, Failure
+from harness.flows.measure.reporting import CollectingReporter
 from harness.flows.measure.runners import CommitRunner, build_side
 from harness.flows.measure.submodules import selected_submodules
 from harness.flows.measure.workload import BenchmarkSelection, Workload, load_benchmarks, load_workload
@@ -29,22 +30,6 @@ from harness.flows.measure.workload import BenchmarkSelection, Workload, load_be
 
 class ControlFailed(BuildFailed):
     """The control cannot be built."""
-
-
-class CollectingReporter:
-    """Reporter that keeps the results of a comparison in memory."""
-
-    name = "collecting"
-
-    def __init__(self) -> None:
-        self.results: list[Result] = []
-
-    def report(self, report: Report) -> None:
-        """Keep a result."""
-        self.results.append(report.result)
-
-    def close(self) -> None:
-        """Do nothing: every result has been kept."""
 
 
 class SilentDisplay:

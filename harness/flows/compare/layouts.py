@@ -15,10 +15,10 @@ from harness.core.errors import BuildFailed
 from harness.core.layout import LayoutDifference, LayoutFloor
 from harness.core.protocols import Display
 from harness.core.result import Result
-from harness.flows.compare.commits import CollectingReporter
 from harness.flows.compare.compare import ComparisonTask, run_comparison
 from harness.flows.compare.layout_floors import store_floor
 from harness.flows.measure.plan import Builds, Failure, Plan
+from harness.flows.measure.reporting import CollectingReporter
 from harness.flows.measure.runners import LayoutRunner, build_side, with_layouts
 from harness.presentation.numbers import format_percent
 

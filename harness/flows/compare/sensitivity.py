@@ -23,9 +23,9 @@ from harness.core.result import Launch, Result
 from harness.core.self_check import BenchmarkCheck, Disturbance, SelfCheck, Sensitivity
 from harness.files.installation import SPECIFICATIONS
 from harness.flows.compare import self_check
-from harness.flows.compare.commits import CollectingReporter
 from harness.flows.compare.compare import ComparisonTask, run_comparison
 from harness.flows.measure.plan import Plan
+from harness.flows.measure.reporting import CollectingReporter
 from harness.flows.measure.runners import installed_runner
 from harness.flows.measure.workload import Workload
 from harness.presentation.self_check import conclude

@@ -8,24 +8,10 @@ from collections.abc import Iterator
 from rich.console import Console
 
 from harness.core.protocols import Reporter
-from harness.core.result import Report, Result, make_writable, without_samples
+from harness.core.result import make_writable, without_samples
 from harness.display.documents import print_document
+from harness.flows.measure.reporting import CollectingReporter
 from harness.presentation.documents import ResultsDocument
-
-
-class _Collector:
-    """Reporter that keeps the results of all runs of a command, without samples."""
-
-    name = "document"
-
-    def __init__(self) -> None:
-        self.results: list[Result] = []
-
-    def report(self, report: Report) -> None:
-        self.results.append(without_samples(make_writable(report.result)))
-
-    def close(self) -> None:
-        """Do nothing: another commit may follow."""
 
 
 @contextlib.contextmanager
@@ -34,7 +20,7 @@ def open_document(console: Console) -> Iterator[tuple[Reporter, ...]]:
 
     An error that ends the command leaves the results until then in the document, and without any prints none.
     """
-    collector = _Collector()
+    collector = CollectingReporter()
     try:
         yield (collector,)
     except BaseException:
@@ -44,5 +30,5 @@ def open_document(console: Console) -> Iterator[tuple[Reporter, ...]]:
     _print(collector, console)
 
 
-def _print(collector: _Collector, console: Console) -> None:
-    print_document(ResultsDocument(results=tuple(collector.results)), console)
+def _print(collector: CollectingReporter, console: Console) -> None:
+    print_document(ResultsDocument(results=tuple(map(without_samples, map(make_writable, collector.results)))), console)

@@ -15,7 +15,8 @@ from harness.core.errors import ExitCode
 from harness.core.note import NO_OPERATORS
 from harness.core.protocols import Platform, Progress, Reporter
 from harness.core.reproduction import Reproduction
-from harness.core.result import Outcome, Report, Result
+from harness.core.result import Outcome, Result
+from harness.flows.measure.reporting import CollectingReporter
 from harness.flows.measure.reproduction import make_reproduction, shared_words
 from harness.flows.measure.run import run
 from harness.flows.measure.workload import Workload
@@ -34,22 +35,6 @@ class ProfiledResult(Struct, frozen=True):
 
     latency: Result | None
     operators: Result
-
-
-class _Collector:
-    """Reporter that keeps every result."""
-
-    name = "profile"
-
-    def __init__(self) -> None:
-        self.results: list[Result] = []
-
-    def report(self, report: Report) -> None:
-        """Keep a result."""
-        self.results.append(report.result)
-
-    def close(self) -> None:
-        """Do nothing: every result has been kept."""
 
 
 def profile(
@@ -74,7 +59,7 @@ def profile(
     )
     plan = replace(workload, benchmarks=both).plan(progress)
     digests = {traced.digest for _, traced in passes}
-    collector = _Collector()
+    collector = CollectingReporter()
     code = run(
         plan,
         settings,

@@ -93,6 +93,22 @@ def give_reports(reports: Iterable[Report], reporters: Sequence[Reporter]) -> Gi
     return GivenReports(count, tuple(places.values()))
 
 
+class CollectingReporter:
+    """Reporter that keeps every result in memory."""
+
+    name = "collecting"
+
+    def __init__(self) -> None:
+        self.results: list[Result] = []
+
+    def report(self, report: Report) -> None:
+        """Keep a result."""
+        self.results.append(report.result)
+
+    def close(self) -> None:
+        """Do nothing: every result has been kept."""
+
+
 class Reporting:
     """Reporters of one run, with the counts that make its summary and its exit code.
 

@@ -27,7 +27,7 @@ from harness.flows.measure.jobs import make_job, mark_regressed, report_failure,
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan
 from harness.flows.measure.preflight import plan_exit_code
 from harness.flows.measure.references import prepare_references
-from harness.flows.measure.reporting import Reporting, prepare_reporters
+from harness.flows.measure.reporting import CollectingReporter, Reporting, prepare_reporters
 from harness.flows.measure.reproduction import reproduce_run
 from harness.flows.measure.run import builds_exit_code, gather
 from harness.flows.measure.runners import installed_runner
@@ -57,7 +57,7 @@ def rank(settings: Settings, parameters: RankingParameters, display: Display) ->
     ]
     groups = group_benchmarks(asked)
     plan = replace(workload, benchmarks=tuple(asked)).plan(display)
-    collector = _Collector()
+    collector = CollectingReporter()
     command = ("harness", "rank", *_parameter_words(parameters))
     reproducing = _Reproducing(
         partial(reproduce_run, settings=settings, side=installed_runner, platform=plan.platform, command=command)
@@ -124,21 +124,6 @@ class _Reproducing:
             return None
         command = max((each.command for each in (own, *known)), key=len)  # also with programs that only others start
         return own.model_copy(update={"command": command, "beside": known})
-
-
-class _Collector:
-    """Reporter that keeps the results of the command."""
-
-    name = "ranking"
-
-    def __init__(self) -> None:
-        self.results: list[Result] = []
-
-    def report(self, report: Report) -> None:
-        self.results.append(report.result)
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to finish."""
 
 
 class _Jobs:
