@@ -11,6 +11,7 @@ from cyclopts import App, CycloptsError, Parameter, UnknownOptionError, UnusedCl
 
 import harness
 from harness.commands import examples
+from harness.config.help_lines import JoinedLines
 from harness.core.errors import ExitCode, HarnessError
 
 app = App(
@@ -20,6 +21,7 @@ app = App(
     version=harness.__version__,
     version_flags=("--version", "-V"),
     help_format="plaintext",
+    help_formatter=JoinedLines(),
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(allow_repeating=True),  # the last one counts, as with FAI-PEP's parser
 )

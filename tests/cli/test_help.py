@@ -83,6 +83,14 @@ def help_of(command: str) -> dict[str, str]:
     return {flag: line for line in lines for flag in re.findall(r"(?<!\S)--?[a-z][a-z-]*", line.partition("   ")[0])}
 
 
+@pytest.mark.parametrize("command", EVERY_COMMAND)
+def test_help_is_broken_where_the_screen_ends(command: str) -> None:
+    """The lines of a docstring are those of its source."""
+    stream = io.StringIO()
+    app([*command.split(), "--help"], console=Console(file=stream, width=1000), result_action="return_value")
+    assert [line for line in stream.getvalue().splitlines() if line.startswith("│" + " " * 20)] == []
+
+
 def test_defaults_are_shown() -> None:
     helps = help_of("compare")
     assert helps["--lock-timeout"].endswith("(default: 600).")

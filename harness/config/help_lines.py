@@ -1,0 +1,39 @@
+"""Help of a command: sentences are broken where the screen ends, not where a line of the source does."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cyclopts.help import DefaultFormatter, HelpPanel
+    from rich.console import Console, ConsoleOptions
+
+
+class JoinedLines:
+    """Formatter of help for cyclopts, with its own look."""
+
+    @cached_property
+    def _cyclopts(self) -> DefaultFormatter:
+        from cyclopts.help import DefaultFormatter  # noqa: PLC0415 - for help only
+
+        return DefaultFormatter()
+
+    def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
+        """Write a panel, with the lines of each paragraph joined."""
+        from rich.text import Text  # noqa: PLC0415 - for help only
+
+        for entry in panel.entries:
+            text = getattr(entry.description, "primary_renderable", None)
+            if isinstance(text, Text):
+                entry.description.primary_renderable = Text(re.sub(r"(?<!\n)\n(?!\n) *", " ", text.plain))
+        self._cyclopts(console, options, panel)
+
+    def render_usage(self, console: Console, options: ConsoleOptions, usage: Any) -> None:
+        """Write the line of the usage."""
+        self._cyclopts.render_usage(console, options, usage)
+
+    def render_description(self, console: Console, options: ConsoleOptions, description: Any) -> None:
+        """Write what the command does."""
+        self._cyclopts.render_description(console, options, description)
