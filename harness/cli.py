@@ -11,7 +11,7 @@ from cyclopts import App, CycloptsError, Parameter, UnknownOptionError, UnusedCl
 
 import harness
 from harness.commands import examples
-from harness.config.help_lines import JoinedLines
+from harness.commands.help_lines import JoinedLines
 from harness.core.errors import ExitCode, HarnessError
 
 app = App(

@@ -72,7 +72,13 @@ def test_the_list_of_commands_imports_none_of_them(project: Project, flag: str) 
     assert third_party(modules) <= COMMAND_LINE
     assert set(of(modules, *OURS)) == {
         *("harness", "harness.cli", "harness.core", "harness.core.errors"),
-        *("harness.commands", "harness.commands.examples", "harness.files", "harness.files.streams"),
+        *(
+            "harness.commands",
+            "harness.commands.examples",
+            "harness.commands.help_lines",
+            "harness.files",
+            "harness.files.streams",
+        ),
     }
 
 

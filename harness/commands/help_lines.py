@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cyclopts.help import DefaultFormatter, HelpPanel
@@ -16,13 +16,13 @@ class JoinedLines:
 
     @cached_property
     def _cyclopts(self) -> DefaultFormatter:
-        from cyclopts.help import DefaultFormatter  # noqa: PLC0415 - for help only
+        from cyclopts.help import DefaultFormatter
 
         return DefaultFormatter()
 
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
         """Write a panel, with the lines of each paragraph joined."""
-        from rich.text import Text  # noqa: PLC0415 - for help only
+        from rich.text import Text
 
         for entry in panel.entries:
             text = getattr(entry.description, "primary_renderable", None)
@@ -30,10 +30,10 @@ class JoinedLines:
                 entry.description.primary_renderable = Text(re.sub(r"(?<!\n)\n(?!\n) *", " ", text.plain))
         self._cyclopts(console, options, panel)
 
-    def render_usage(self, console: Console, options: ConsoleOptions, usage: Any) -> None:
+    def render_usage(self, console: Console, options: ConsoleOptions, usage: object) -> None:
         """Write the line of the usage."""
         self._cyclopts.render_usage(console, options, usage)
 
-    def render_description(self, console: Console, options: ConsoleOptions, description: Any) -> None:
+    def render_description(self, console: Console, options: ConsoleOptions, description: object) -> None:
         """Write what the command does."""
         self._cyclopts.render_description(console, options, description)
