@@ -136,6 +136,9 @@ def unknown_option(error: UnknownOptionError) -> UsageError:
     if name == "json" and "simple-screen-reporter" in known:
         hint = "`harness status --json` says what a watcher does; --simple-screen-reporter writes a line a result"
         return UsageError(f"unknown option {shorten(word)}", hint=hint)
+    if name == "pairs" and "rounds" in known:
+        hint = "a ranking measures in rounds, each of which launches everything once: --rounds"
+        return UsageError(f"unknown option {shorten(word)}", hint=hint)
     listing = f"`harness {' '.join((*(error.command_chain or ()), '--help'))}` lists every flag"
     return UsageError(f"unknown option {shorten(word)}", hint=f"did you mean {known[close[0]]}?" if close else listing)
 

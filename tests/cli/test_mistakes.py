@@ -279,6 +279,13 @@ def test_a_misspelt_flag_gets_a_suggestion_or_a_pointer_to_the_help(
     assert capsys.readouterr().err == f"harness: unknown option {flag}\n  hint: {hint}\n"
 
 
+def test_pairs_of_a_ranking_are_its_rounds(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["rank", "spec.json", "--pairs", "20"])
+    assert ended.value.code == 2
+    assert "hint: a ranking measures in rounds" in capsys.readouterr().err
+
+
 def test_a_watcher_without_a_document_says_what_has_one(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["watch", "-b", "spec.json", "--json"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -67,6 +67,7 @@ def validate_each(settings: Settings, console: Console) -> None:
         SpecificationError: With the problems of all.
     """
     problems: list[Problem] = []
+    remarks: list[Problem] = []
     number = 0
     for file in settings.benchmark_file:
         alone = dataclasses.replace(settings, benchmark_file=(file,))
@@ -77,8 +78,10 @@ def validate_each(settings: Settings, console: Console) -> None:
         else:
             number += len(benchmarks)
             problems += find_problems(benchmarks, alone)
+            remarks += find_remarks(benchmarks, alone)
     if problems:
         raise SpecificationError(problems)
+    _show(remarks, console)
     counts = f"{count(number, 'benchmark')} in {count(len(settings.benchmark_file), 'file')}"
     print_output(Text(f"{counts}: OK, no problems found"), console)
 
@@ -215,7 +218,11 @@ def describe_request(request: DataRequest) -> str:
 def _show_remarks(
     benchmarks: Sequence[Benchmark], settings: Settings, console: Console, *, builds_runner: bool = False
 ) -> None:
-    for remark in find_remarks(benchmarks, settings, builds_runner=builds_runner):
+    _show(find_remarks(benchmarks, settings, builds_runner=builds_runner), console)
+
+
+def _show(remarks: Iterable[Problem], console: Console) -> None:
+    for remark in remarks:
         print_output(Text(f"remark: {remark}"), console)
 
 

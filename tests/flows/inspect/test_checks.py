@@ -315,6 +315,13 @@ def test_files_are_checked_on_their_own_where_that_is_asked_for(write: Write, tm
     stream = io.StringIO()
     checks.validate_each(both, Console(file=stream))
     assert "2 benchmarks in 2 files: OK" in stream.getvalue()
+    assert "remark" not in stream.getvalue()
+    first, _ = both.benchmark_file
+    content = first.read_text()
+    first.write_text(content.replace('"delay"', '"dely"'))
+    checks.validate_each(both, Console(file=stream, width=200))
+    assert f"remark: {first}" in stream.getvalue()
+    first.write_text(content)
     for file in both.benchmark_file:
         file.write_text(file.read_text().replace('"command"', '"comand"'))
     with pytest.raises(SpecificationError) as raised:
