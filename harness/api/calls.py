@@ -14,27 +14,11 @@ from harness import display
 from harness.api.results import Results
 from harness.core.errors import ExitCode, HarnessError, UsageError
 from harness.core.protocols import Board, BoardRow, Display, Task
-from harness.core.result import Report, Result
+from harness.flows.measure.reporting import CollectingReporter
 from harness.shell import Interrupted
 from harness.shell.calls import call_interruptibly
 
 _LOG: Final = logging.getLogger("harness")
-
-
-class ResultCollector:
-    """Reporter that keeps every result in memory."""
-
-    name = "collector"
-
-    def __init__(self) -> None:
-        self.results: list[Result] = []
-
-    def report(self, report: Report) -> None:
-        """Keep a result."""
-        self.results.append(report.result)
-
-    def close(self) -> None:
-        """Do nothing: every result has been kept."""
 
 
 class _Hidden:
@@ -100,7 +84,7 @@ class Call(Struct, frozen=True):
     """
 
     display: RecordingDisplay
-    collector: ResultCollector
+    collector: CollectingReporter
 
 
 def call(work: Callable[[Call], ExitCode], *, progress: bool) -> Results:
@@ -112,7 +96,7 @@ def call(work: Callable[[Call], ExitCode], *, progress: bool) -> Results:
         HarnessError: Nothing was measured; or the process is being stopped.
     """
     with display.open_display() if progress else contextlib.nullcontext() as shown:
-        state = Call(RecordingDisplay(shown), ResultCollector())
+        state = Call(RecordingDisplay(shown), CollectingReporter())
         error: HarnessError | None = None
         try:
             code = call_interruptibly(lambda: work(state))

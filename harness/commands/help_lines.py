@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class JoinedLines:
-    """Formatter of help for cyclopts, with its own look."""
+    """Formatter of help that looks as that of cyclopts does (`cyclopts.help.HelpFormatter`)."""
 
     @cached_property
     def _cyclopts(self) -> DefaultFormatter:

@@ -358,7 +358,11 @@ def builds(
 
 
 def init(*, config_dir: Annotated[Path | None, Parameter(metavar="FOLDER")] = None) -> int:
-    """`harness init`."""
+    """`harness init`.
+
+    Args:
+        config_dir: Folder to save the answers in (default: that of this system's settings).
+    """
     from harness.config import layers
     from harness.flows.inspect import first_run
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rich.console import Console
 
 from harness.core.protocols import Reporter
-from harness.core.result import make_writable, without_samples
+from harness.core.result import Result, make_writable, without_samples
 from harness.display.documents import print_document
 from harness.flows.measure.reporting import CollectingReporter
 from harness.presentation.documents import ResultsDocument
@@ -20,7 +20,7 @@ def open_document(console: Console) -> Iterator[tuple[Reporter, ...]]:
 
     An error that ends the command leaves the results until then in the document, and without any prints none.
     """
-    collector = CollectingReporter()
+    collector = CollectingReporter(_leave_out_samples)
     try:
         yield (collector,)
     except BaseException:
@@ -31,4 +31,9 @@ def open_document(console: Console) -> Iterator[tuple[Reporter, ...]]:
 
 
 def _print(collector: CollectingReporter, console: Console) -> None:
-    print_document(ResultsDocument(results=tuple(map(without_samples, map(make_writable, collector.results)))), console)
+    print_document(ResultsDocument(results=tuple(collector.results)), console)
+
+
+def _leave_out_samples(result: Result) -> Result:
+    """Return what a document shows of a result: a command of many comparisons need not keep their samples."""
+    return without_samples(make_writable(result))

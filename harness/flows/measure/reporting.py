@@ -94,16 +94,21 @@ def give_reports(reports: Iterable[Report], reporters: Sequence[Reporter]) -> Gi
 
 
 class CollectingReporter:
-    """Reporter that keeps every result in memory."""
+    """Reporter that keeps every result in memory.
+
+    Args:
+        select: Returns what to keep of a result, where that is not the whole.
+    """
 
     name = "collecting"
 
-    def __init__(self) -> None:
+    def __init__(self, select: Callable[[Result], Result] | None = None) -> None:
         self.results: list[Result] = []
+        self._select = select
 
     def report(self, report: Report) -> None:
         """Keep a result."""
-        self.results.append(report.result)
+        self.results.append(self._select(report.result) if self._select else report.result)
 
     def close(self) -> None:
         """Do nothing: every result has been kept."""
