@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Final
 
 from harness.core.benchmark import Benchmark
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported, DeviceLost, EnvironmentProblem
@@ -19,6 +20,21 @@ from harness.running.passes import PassFailed, run_passes, timed_benchmark
 from harness.running.precision import find_sampled_metric, is_precise
 from harness.running.probing import run_probes
 from harness.running.retry import RetryPolicy, launch_with_retry
+from harness.shell import Interrupted
+
+STOPPED_HINT: Final = "measure it again: what is kept of it shows where it was, and is not its figure"
+
+
+class MeasuringStopped(Interrupted):
+    """The harness is being stopped while a job is measured.
+
+    Args:
+        measurement: What there is of it.
+    """
+
+    def __init__(self, measurement: Measurement) -> None:
+        super().__init__(measurement.reason or "stopped while it was measuring")
+        self.measurement = measurement
 
 
 def measure(
@@ -38,6 +54,9 @@ def measure(
         scratch: An empty folder on the host (`{HOSTDIR}`).
         clock: Unix seconds.
         progress: Shows the launches.
+
+    Raises:
+        MeasuringStopped: The harness is being stopped.
     """
     launcher = Launcher(job, session, framework, scratch, clock)
     outcome, reason, hint = Outcome.OK, None, None
@@ -47,6 +66,9 @@ def measure(
         hint = hint_for(outcome)
     except (BenchmarkFailed, EnvironmentProblem) as error:
         outcome, reason, hint = outcome_of(error), error.message, error.hint
+    except Interrupted as interruption:
+        reason = f"stopped after {launcher.launches} launch{'' if launcher.launches == 1 else 'es'}"
+        raise MeasuringStopped(launcher.measurement(Outcome.INTERRUPTED, reason, STOPPED_HINT)) from interruption
     return launcher.measurement(outcome, reason, hint)
 
 

@@ -137,6 +137,28 @@ def test_interruption_keeps_what_was_measured_and_ends_the_program(project: Proj
     assert "hangs" not in results.stdout
 
 
+@pytest.mark.slow
+def test_an_interruption_keeps_the_launches_until_then_as_a_result_without_a_figure(project: Project) -> None:
+    pid = project.folder / "pid"
+    hang = f"open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    third = f"import os, sys, time\nif sys.argv[1] == '2': {hang}"
+    program = f"{observe(1, 2, 3, 4, 5, before=third)} {{INDEX}}"
+    spec = project.write("spec.json", generic(one_test("good", GOOD), one_test("long", program, repeat=5)))
+    run = subprocess.Popen(
+        command("-b", spec), cwd=project.folder, env=project.environment, stderr=subprocess.PIPE, text=True
+    )
+    wait_until(lambda: written(pid))
+    run.send_signal(signal.SIGINT)
+    _, stderr = run.communicate(timeout=50)
+    assert run.returncode == 130
+    assert "interrupted (SIGINT): 1 result and 2 launches of what was being measured are kept" in stderr
+    report = project.harness("report", "LAST")
+    assert "m/long: interrupted: stopped after 2 launches" in report.stdout
+    (row,) = (line for line in project.harness("report").stdout.splitlines() if "m/long" in line)
+    assert "interrupted" in row
+    assert "µs" not in row
+
+
 @pytest.mark.parametrize("compares", [False, True])
 def test_an_interruption_of_the_first_launch_says_that_nothing_was_measured(project: Project, compares: bool) -> None:
     pid = project.folder / "pid"

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -14,11 +14,13 @@ from frameworks.generic.framework import Generic
 from harness.core.benchmark import Benchmark, HostStep, Model, ModelFile, OutputFile, SpecificationPlace
 from harness.core.build import Build
 from harness.core.cached_files import CachedFile
+from harness.core.command import Command, Completed
 from harness.core.measurement import Job, Measurement
 from harness.core.metric import Observation
 from harness.core.protocols import Session
 from harness.core.result import Outcome
-from harness.running.measure import measure
+from harness.running.measure import MeasuringStopped, measure
+from harness.shell import Interrupted
 from harness.testing.progress import RecordedProgress
 
 ORIGIN = SpecificationPlace(file=Path("spec.json"))
@@ -94,6 +96,29 @@ def test_each_launch_has_the_state_of_the_device_before_and_after(session: Sessi
     assert launch.after is not None
     assert launch.before.time <= launch.started <= launch.after.time
     assert launch.cpu_s is not None
+
+
+def test_an_interruption_between_launches_tells_what_was_launched(scratch: Path, session: Session) -> None:
+    class Stopping:
+        """Session in whose second launch Ctrl-C arrives."""
+
+        def __init__(self) -> None:
+            self.launches = 0
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(session, name)
+
+        def run(self, started: Command) -> Completed:
+            self.launches += 1
+            if self.launches == 2:
+                raise Interrupted("stopped while the program was running")
+            return session.run(started)
+
+    with pytest.raises(MeasuringStopped, match=r"stopped after 1 launch$") as stop:
+        measure_job(benchmark(command(OBSERVE, line(7)), launches=3), cast("Session", Stopping()), scratch)
+    measurement = stop.value.measurement
+    assert measurement.outcome is Outcome.INTERRUPTED
+    assert [launch[0].samples for launch in measurement.observations] == [(7.0,)]
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from harness.core.culprit import OF_SEARCH
 from harness.core.errors import ExitCode, UsageError
 from harness.core.metric import LATENCY
 from harness.core.protocols import Progress, Spooling
-from harness.core.result import Report, Result, without_samples
+from harness.core.result import Outcome, Report, Result, without_samples
 from harness.display.console import CleanConsole
 from harness.display.documents import print_document
 from harness.display.results import show_results
@@ -265,7 +265,9 @@ def _relative(place: Path, settings: Settings) -> Path:
 
 def _listing(entries: Sequence[IndexEntry]) -> list[Column]:
     times = [format_time(entry.time, "%Y-%m-%d %H:%M:%S") for entry in entries]
-    medians = [format_quantity(entry.median, entry.unit or "") for entry in entries]
+    medians = [  # what there is of a failure is no figure of its benchmark
+        format_quantity(entry.median if entry.outcome is Outcome.OK else None, entry.unit or "") for entry in entries
+    ]
     metrics = [entry.metric or "" for entry in entries]
     outcomes = [entry.verdict.value if entry.verdict else entry.outcome.words for entry in entries]
     return [

@@ -144,6 +144,7 @@ class Reporting:
         self.verdicts: Counter[Verdict] = Counter()
         self._words: Counter[str] = Counter()
         self._untrusted = 0
+        self._unfinished_launches = 0
         self._different = 0
         self._failures: Counter[str] = Counter()
         self._unfinished: dict[str, None] = {}
@@ -254,12 +255,15 @@ class Reporting:
         Args:
             pairs: Number of pairs of comparisons without a result that are kept, too.
         """
-        counts = ((self._outcomes.total(), "result"), (pairs, "pair"))
-        parts = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count]
+        results = self._outcomes.total() - self._outcomes[Outcome.INTERRUPTED]
+        counts = ((results, "result"), (pairs, "pair"), (self._unfinished_launches, "launch"))
+        parts = [_count_of(count, noun) for count, noun in counts if count]
         if not parts:
             return "no benchmark was measured to its end"
         kept = " and ".join(parts)
         verb = "is" if kept.startswith("1 ") and len(parts) == 1 else "are"
+        if self._unfinished_launches:
+            return f"{kept} of what was being measured {verb} kept"
         return f"{kept} {verb} kept" if pairs else f"{kept} {verb} kept; what was being measured is not"
 
     def exit_code(self, *others: ExitCode) -> ExitCode:
@@ -282,6 +286,7 @@ class Reporting:
         self._outcomes[result.outcome] += 1
         self._words[_word(result)] += 1
         self._untrusted += result.ok and not result.trusted
+        self._unfinished_launches += len(result.launches) if result.outcome is Outcome.INTERRUPTED else 0
         if result.comparison is not None:
             self.verdicts[result.comparison.effective_verdict] += 1
             self._different += result.comparison.has_different_outputs
@@ -303,6 +308,11 @@ class Reporting:
             self._failures[reporter.name] += 1
         self._stored = self._stored and not is_archive(reporter)
         self._progress.warn(message)
+
+
+def _count_of(count: int, noun: str) -> str:
+    plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+    return f"{count} {noun if count == 1 else plural}"
 
 
 def _plural_ending(word: str, count: int) -> str:

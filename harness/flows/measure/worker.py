@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from harness.analysis.results import build_result
 from harness.config.settings import Settings
 from harness.core.device import Device
@@ -24,7 +26,7 @@ from harness.flows.measure.plan import Failure, Plan
 from harness.flows.measure.queues import WorkQueue
 from harness.flows.measure.references import is_evaluated
 from harness.flows.measure.reporting import Reporting
-from harness.running.measure import measure
+from harness.running.measure import STOPPED_HINT, MeasuringStopped, measure
 from harness.shell import Interrupted, pause
 
 _NOBODY_LEFT: Final = Failure(
@@ -76,7 +78,11 @@ class Worker:
         try:
             with self._plan.platform.open(self._device, self._progress) as session:
                 while (job := self._queue.get()) is not None:
-                    report = self._measure(job, session)
+                    try:
+                        report = self._measure(job, session)
+                    except MeasuringStopped as stop:
+                        self._keep_launches(stop.measurement, job, session)
+                        raise
                     if report.result.outcome is Outcome.DEVICE_LOST:
                         raise _Lost(job, report)
                     self._reporting.report(report)
@@ -110,15 +116,8 @@ class Worker:
                 measurement = measure(
                     job, session, framework, scratch=scratch, clock=time.time, progress=self._progress
                 )
-                measurement = compute_figures(job, measurement, scratch)
-                if job.references is not None and is_evaluated(job.benchmark):
-                    measurement = self._evaluate(measurement, job, session, scratch)
-                if job.benchmark.same_work is not None:
-                    measurement = self._prove_same_work(measurement, job, session, scratch)
-            result = build_result(
-                job, session.device, measurement, run_type=self._settings.run_type, meta=report_meta(self._settings)
-            )
-            result = self._identify_operators(result, job)
+                measurement = self._add_figures(measurement, job, session, scratch)
+            result = self._identify_operators(self._build_result(measurement, job, session), job)
             if self._settings.verbose:
                 for line in _describe_commands(result):
                     self._progress.say(f"{job.benchmark.title}: {line}")
@@ -140,6 +139,35 @@ class Worker:
             return report_failure(job.benchmark, self._device, failure, self._settings, build=job.build).model_copy(
                 update={"logs": (log,)}
             )
+
+    def _keep_launches(self, measurement: Measurement, job: Job, session: Session) -> None:
+        """Report what there is of a job that was interrupted, unless nothing was launched to its end."""
+        if measurement.launches:
+            result = self._build_result(measurement, job, session)
+            self._reporting.report(Report(result=result, logs=measurement.logs, artifacts=measurement.artifacts))
+
+    def _build_result(self, measurement: Measurement, job: Job, session: Session) -> Result:
+        return build_result(
+            job, session.device, measurement, run_type=self._settings.run_type, meta=report_meta(self._settings)
+        )
+
+    def _add_figures(self, measurement: Measurement, job: Job, session: Session, scratch: Path) -> Measurement:
+        """Add the figures that do not come from launches.
+
+        Raises:
+            MeasuringStopped: The harness is being stopped.
+        """
+        try:
+            added = compute_figures(job, measurement, scratch)
+            if job.references is not None and is_evaluated(job.benchmark):
+                added = self._evaluate(added, job, session, scratch)
+            if job.benchmark.same_work is not None:
+                added = self._prove_same_work(added, job, session, scratch)
+        except Interrupted as interruption:
+            reason = "stopped before its outputs were looked at"
+            stopped = replace(measurement, outcome=Outcome.INTERRUPTED, reason=reason, hint=STOPPED_HINT)
+            raise MeasuringStopped(stopped) from interruption
+        return added
 
     def _identify_operators(self, result: Result, job: Job) -> Result:
         """Add what each operator is in the model, where the framework knows."""
