@@ -30,7 +30,7 @@ mv2: $(VENV)/.run ## Set up, then measure MobileNetV2 on this machine
 	echo "$(REMEDY)"; exit 3
 
 test: system $(VENV)/.dev ## Set up, then run every test
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not benchmark" --durations 20
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not benchmark" --instafail --durations 20
 
 check: $(VENV)/.dev ## Format, lint, types, layers and the fast tests, at the same time: a minute or two
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target fast lint types
