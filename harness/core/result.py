@@ -274,6 +274,11 @@ class Result(Value):
         """True if its main metric is not the figure of this device, because the device throttled meanwhile."""
         return any(note.code == THROTTLED for note in self.notes)
 
+    @property
+    def all_notes(self) -> tuple[Note, ...]:
+        """Its notes, and those of its comparison."""
+        return (*self.notes, *(self.comparison.notes if self.comparison is not None else ()))
+
     def metric(self, name: str) -> Metric | None:
         """Return the metric with this name, for example `NET latency`."""
         return next((metric for metric in self.metrics if metric.name == name), None)

@@ -228,7 +228,7 @@ def list_lines(results: Sequence[Result]) -> Iterator[Line]:
             described.add(subject)
         for mark, change in list_exact_changes(comparison) if comparison else ():
             yield format_remark(Span(mark), label, change)
-        notes = [note.message for note in (*result.notes, *(comparison.notes if comparison else ()))]
+        notes = [note.message for note in result.all_notes]
         notes += [discarded] if comparison and (discarded := describe_discarded_pairs(comparison)) else []
         if notes:
             mark = "!" if result.ok and not result.trusted else "·"

@@ -66,7 +66,7 @@ def describe_error(notes: Sequence[Note]) -> str:
 
 def collect_hints(result: Result) -> list[str]:
     """Return the hints of a failure, and of all notes of a result and its comparison."""
-    notes = (*result.notes, *(result.comparison.notes if result.comparison else ()))
+    notes = result.all_notes
     hints = [result.hint if not result.ok else None, *(note.hint for note in notes)]
     return [hint for hint in hints if hint]
 

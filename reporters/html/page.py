@@ -252,7 +252,6 @@ def _comparison_table(section: ComparisonSection) -> PageTable:
 
 def _comparison_article(number: int, result: Result, details: ComparisonDetails | None, run: ReportedRun) -> Article:
     category = categorise(result)
-    comparison = result.comparison
     article = Article(
         anchor=f"b{number}",
         kind=category.slug,
@@ -265,7 +264,7 @@ def _comparison_article(number: int, result: Result, details: ComparisonDetails 
         pictures=(),
         tables=(),
         key="",
-        notes=(*_list_notes(result), *(comparison.notes if comparison else ())),
+        notes=_list_notes(result),
         commands=_reproduce(result),
         stored=link_stored(result, run),
     )
@@ -333,11 +332,11 @@ def _reevaluate(result: Result, run: ReportedRun) -> list[tuple[str, str]]:
 
 
 def _list_notes(result: Result) -> tuple[Note, ...]:
-    """Return the notes of a result, and why there is no command for one of a script."""
+    """Return the notes of a result and of its comparison, and why there is no command for one of a script."""
     if not result.benchmark.is_of_dictionary:
-        return result.notes
+        return result.all_notes
     message = f"no command measures this again: {explain_missing_command(result)}"
-    return (*result.notes, Note(code="no_command", message=message))
+    return (*result.all_notes, Note(code="no_command", message=message))
 
 
 def _hint_of(result: Result) -> Note:

@@ -110,7 +110,7 @@ def _listed(stored: StoredResult) -> ListedResult:
         folder=str(stored.place),
         reason=result.reason,
         verdict=entry.verdict.value if entry.verdict is not None else None,
-        notes=(*result.notes, *(result.comparison.notes if result.comparison is not None else ())),
+        notes=result.all_notes,
         reproduce=format_rerun_command(result),
     )
 
