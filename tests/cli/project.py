@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.cli.forked import run_forked
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -53,17 +55,22 @@ class Project:
         return path
 
     def harness(self, *arguments: str | Path, timeout_s: float = 240, **environment: str) -> Outcome:
-        done = subprocess.run(
-            command(*arguments),
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout_s,
-            cwd=self.folder,
-            env={**self.environment, **environment},
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
+        """Run the command to its end; with variables of its own as users start it, and else forked, which is faster."""
+        if environment:
+            done = subprocess.run(
+                command(*arguments),
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=timeout_s,
+                cwd=self.folder,
+                env={**self.environment, **environment},
+                stdin=subprocess.DEVNULL,
+                check=False,
+            )
+        else:
+            words = tuple(map(str, arguments))
+            done = run_forked(words, folder=self.folder, environment=self.environment, timeout_s=timeout_s)
         return Outcome(done.returncode, done.stdout, done.stderr, self.folder / "results")
 
 
