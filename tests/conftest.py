@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from harness.cli import app
+from harness.store.database.engine import open_database
 from platforms import machine_lock
 from tests.adb_server import empty_adb_server
 from tests.postgresql import PostgreSqlServer, require_programs, share_postgresql
@@ -101,3 +102,27 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return f"sqlite:///{tmp_path / 'results.db'}"
     server: PostgreSqlServer = request.getfixturevalue("postgresql")
     return server.create_database()
+
+
+@pytest.fixture(scope="session")
+def _sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("template") / "results.db"
+    open_database(file).close()
+    return file
+
+
+@pytest.fixture(scope="session")
+def _postgresql_template(postgresql: PostgreSqlServer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    url = postgresql.create_database()
+    open_database(url, artifacts=tmp_path_factory.mktemp("artifacts")).close()
+    return url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def migrated_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a database with its tables and nothing in them: a copy, because migrations take a second."""
+    if request.param == "sqlite":
+        template: Path = request.getfixturevalue("_sqlite_template")
+        return f"sqlite:///{shutil.copy(template, tmp_path / 'results.db')}"
+    server: PostgreSqlServer = request.getfixturevalue("postgresql")
+    return server.create_database(request.getfixturevalue("_postgresql_template"))

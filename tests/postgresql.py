@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -107,13 +108,14 @@ class PostgreSqlServer:
         """Return the address of a database."""
         return f"postgresql://test@/{name}?host={self.folder}"
 
-    def create_database(self) -> str:
-        """Make an empty database and return its address."""
+    def create_database(self, template: str = "") -> str:
+        """Make a database and return its address: an empty one, or a copy of the one at an address, which is unused."""
         import psycopg  # noqa: PLC0415 - only these tests need it
 
         name = f"d{uuid4().hex}"
         with psycopg.connect(self.url(), autocommit=True) as connection:
-            connection.execute(f'CREATE DATABASE "{name}"'.encode())
+            like = f' TEMPLATE "{urlsplit(template).path[1:]}"' if template else ""
+            connection.execute(f'CREATE DATABASE "{name}"{like}'.encode())
         return self.url(name)
 
 

@@ -40,9 +40,9 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def named(database_url: str, monkeypatch: pytest.MonkeyPatch, tree: Path) -> Path:
-    """The folder of results, with an empty database named by the variable."""
-    monkeypatch.setenv("HARNESS_DATABASE", database_url)
+def named(migrated_url: str, monkeypatch: pytest.MonkeyPatch, tree: Path) -> Path:
+    """The folder of results, with a database without results named by the variable."""
+    monkeypatch.setenv("HARNESS_DATABASE", migrated_url)
     return tree
 
 

@@ -16,6 +16,7 @@ from harness.core.benchmark import Export
 from harness.core.command import Command, Completed
 from harness.display.quiet import QuietTask
 from harness.testing.frameworks import benchmark_of
+from tests.frameworks.observed_threads import launch_on_threads
 
 pytestmark = pytest.mark.slow
 
@@ -79,8 +80,8 @@ def test_threads_are_observed_and_more_than_asked_for_are_noted(
     models: Path, tmp_path: Path, words: Sequence[str], observed: int
 ) -> None:
     limits = ("--iter", "20000", "--time-limit", "4")
-    completed = run("onnxruntime", tmp_path, "--model", models / "fp32.onnx", *limits, "--threads", *words)
-    assert completed.ok, completed.stderr
+    command: tuple[str | Path, ...] = ("--model", models / "fp32.onnx", *limits, "--threads", *words)
+    completed = launch_on_threads(lambda: run("onnxruntime", tmp_path, *command), observed)
     framework = onnxruntime.create(Settings(cache_dir=tmp_path / "cache"))
     for asked in (1, 2):
         observations, notes = framework.parse([completed], benchmark_of("onnxruntime", threads=asked))

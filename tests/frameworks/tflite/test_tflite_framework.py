@@ -21,6 +21,7 @@ from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem, Export
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.testing.frameworks import CHECKS, Check, FrameworkCase, benchmark_of
+from tests.frameworks.observed_threads import launch_on_threads
 
 RECORDED = Path(__file__).parent / "recorded"
 MODEL = {"files.model": "/d/net.tflite"}
@@ -87,8 +88,7 @@ def test_threads_are_observed_and_more_than_asked_for_are_noted(
     # Warmed up until what a second pool of idle threads spins at the beginning is over.
     words = ("--threads", str(threads), "--warmup", "50000", "--iter", "20000", "--time-limit", "4")
     argv = (str(program), "--model", str(RECORDED / "conv.tflite"), *words, "--option", f"api={api}")
-    completed = shell.run(Command(argv, timeout_s=300))
-    assert completed.ok, completed.stderr
+    completed = launch_on_threads(lambda: shell.run(Command(argv, timeout_s=300)), threads)
     for asked in (threads, 1):
         observations, notes = framework.parse([completed], benchmark_of("tflite", MODEL, threads=asked))
         metrics = {observation.name: observation for observation in observations}

@@ -9,7 +9,7 @@ from harness.store.database.engine import Database, open_database
 
 
 @pytest.fixture
-def database(database_url: str, tmp_path: Path) -> Iterator[Database]:
-    """An empty database, once on SQLite and once on PostgreSQL."""
-    with open_database(database_url, artifacts=tmp_path / "artifacts") as opened:
+def database(migrated_url: str, tmp_path: Path) -> Iterator[Database]:
+    """A database without results, once on SQLite and once on PostgreSQL."""
+    with open_database(migrated_url, artifacts=tmp_path / "artifacts") as opened:
         yield opened
