@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from harness.shell import signals
+from harness.shell.threads import wait_for_all
 
 T = TypeVar("T")
 
@@ -44,8 +45,7 @@ def call_interruptibly(function: Callable[[], T]) -> T:
     with ThreadPoolExecutor(1, thread_name_prefix="harness") as pool:
         future = pool.submit(call)
         try:
-            while not wait([future], signals.POLL_S).done:
-                pass  # a signal that another thread received is handled when this one runs again
+            wait_for_all([future])
             return future.result()
         finally:
             with _Calls.lock:

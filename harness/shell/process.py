@@ -11,11 +11,14 @@ from harness.core.command import SIGKILL, Command, Completed
 from harness.shell.children import ChildProcess, has_ended, kill_group, reap
 from harness.shell.guardian import Guardian
 from harness.shell.pipes import open_reader
-from harness.shell.signals import POLL_S, Interrupted, check_stopping, defer_signals, is_stopping
+from harness.shell.signals import POLL_S, STOPPING, Interrupted, check_stopping, defer_signals, is_stopping
 
 MAX_OUTPUT_BYTES: Final = 64 << 20
 """Limit of each of a program's outputs: a thousand times what runners print, and far below what memory holds. A program
 that writes more is killed, because what is not kept may hold numbers."""
+_HEARING_S: Final = 2 * POLL_S
+"""Ctrl-C reaches a program that has not left our process group yet; the thread that handles signals hears of it within
+this time. It is then no crash of the program."""
 
 
 class RunningProcess:
@@ -96,6 +99,8 @@ class RunningProcess:
                 timed_out = not self._flooded and not _wait(self._process, deadline)
         finally:
             cpu_s, peak_memory_bytes = self._end()
+        if -self._process.returncode in STOPPING:
+            time.sleep(_HEARING_S)
         if is_stopping():
             raise Interrupted("stopped while the program was running")
         code = -SIGKILL if self._flooded else self._process.returncode

@@ -24,6 +24,8 @@ _AGAIN_S: Final = 0.01
 
 _HANG_UPS: Final = tuple(signal.Signals[name] for name in ("SIGHUP", "SIGBREAK") if hasattr(signal, name))
 """The end of the terminal: Windows sends SIGBREAK then, and for Ctrl-Break."""
+STOPPING: Final = frozenset({signal.SIGINT, signal.SIGTERM, *_HANG_UPS})
+"""Signals that stop the harness."""
 
 _stopping = threading.Event()
 """Set by a signal. This and `_deferred` are the only module state, because a signal concerns the whole process."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from harness import shell
+from harness.core.command import Command
+from harness.shell.signals import set_stopping
 from tests.processes import is_running, wait_until, written
 
 
@@ -170,3 +174,53 @@ def test_sighup_is_ignored_under_nohup(tmp_path: Path) -> None:
     output, _ = main.communicate(timeout=50)
     assert "over" in output
     assert "stopped" not in output
+
+
+ANOTHER_THREAD = """
+import signal, threading, time
+from concurrent.futures import ThreadPoolExecutor
+from harness import shell
+from harness.shell.threads import wait_for_all
+def work():
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+    end = time.monotonic() + 40
+    while time.monotonic() < end:
+        shell.pause(0.1)
+started = time.monotonic()
+try:
+    with shell.handle_signals(), ThreadPoolExecutor(1) as pool:
+        wait_for_all([pool.submit(work)])
+except KeyboardInterrupt as error:
+    print("stopped by", error, time.monotonic() - started < 30)
+"""
+
+
+@pytest.mark.slow
+def test_a_signal_that_the_system_gives_to_a_working_thread_stops_it() -> None:
+    done = subprocess.run(
+        (sys.executable, "-c", ANOTHER_THREAD), capture_output=True, text=True, timeout=90, check=False
+    )
+    assert done.stdout == "stopped by SIGINT True\n", done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_a_program_that_ctrl_c_reached_has_not_crashed(is_ours: bool, tmp_path: Path) -> None:
+    """It has not left the process group of the harness yet, whose main thread hears of the signal a moment later."""
+    code = f"import os, signal; open({str(tmp_path / 'ended')!r}, 'w').close(); os.kill(os.getpid(), signal.SIGTERM)"
+
+    def hear() -> None:
+        wait_until((tmp_path / "ended").exists)
+        time.sleep(0.1)
+        set_stopping(stopping=True)
+
+    hearing = threading.Thread(target=hear)
+    if is_ours:
+        hearing.start()
+    try:
+        with pytest.raises(shell.Interrupted) if is_ours else contextlib.nullcontext():
+            assert shell.run(Command((sys.executable, "-c", code))).signal == signal.SIGTERM
+    finally:
+        if is_ours:
+            hearing.join()
+        set_stopping(stopping=False)

@@ -17,6 +17,7 @@ from harness.builders.sources.git_mirror import Mirror
 from harness.builders.sources.git_program import GitFailed, git, without_credentials
 from harness.core.errors import BuildFailed, EnvironmentProblem
 from harness.core.submodules import ALL_SUBMODULES, SubmoduleSelection
+from harness.shell.threads import wait_for_all
 
 _GITLINK: Final = "160000"
 _DEEPEST: Final = 10
@@ -91,6 +92,7 @@ def _check_out_all(needed: Sequence[tuple[Submodule, WorkingTree]], cache_dir: P
     """Check out submodules of several trees; if some fail, raise the error of the first, which names the others."""
     with ThreadPoolExecutor(min(_PARALLEL, len(needed)), thread_name_prefix="submodule") as pool:
         workers = [pool.submit(_check_out, submodule, outer, cache_dir) for submodule, outer in needed]
+        wait_for_all(workers)
     failed = [
         (outer.path / submodule.path, error)
         for (submodule, outer), worker in zip(needed, workers, strict=True)

@@ -20,6 +20,7 @@ from harness.flows.measure.reporting import prepare_reporters
 from harness.flows.measure.runners import CommitRunner, build_sides
 from harness.flows.measure.workload import Workload
 from harness.shell import Interrupted
+from harness.shell.threads import wait_for_all
 
 
 class _BatchItem(Struct, frozen=True):
@@ -54,6 +55,7 @@ def compare_batch(
         ahead: Future[None] | None = None
         for number, item in enumerate(items):
             if ahead is not None:
+                wait_for_all([ahead])
                 ahead.result()
             has_next = number + 1 < len(items) and builds_ahead(settings, workload.platform)
             ahead = executor.submit(_build_ahead, workload, items[number + 1].task, display) if has_next else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -47,6 +47,7 @@ from harness.flows.measure.runners import Side, build_sides, installed_runner
 from harness.running.compared_metric import ComparedMetric, find_further_metrics
 from harness.running.unequal_sides import UNEQUAL_BUILD_OPTIONS, option_notes
 from harness.shell import Interrupted
+from harness.shell.threads import wait_for_all
 
 _JOURNALS: Final = "comparisons"
 """Folder of journals, in the cache."""
@@ -338,7 +339,7 @@ class ComparisonStages:
                 )
                 for identity, device in devices.items()
             ]
-            wait(workers)
+            wait_for_all(workers)
         errors = [error for worker in workers if (error := worker.exception()) is not None]
         errors.sort(key=lambda error: not isinstance(error, Interrupted))
         if not self._interrupted_by_check and not any(isinstance(error, Interrupted) for error in errors):

@@ -14,6 +14,7 @@ from harness.core.protocols import Exporter, Progress
 from harness.core.result import Outcome
 from harness.flows.measure.example_sets import open_model_cache
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, file_key
+from harness.shell.threads import wait_for_all
 
 _AT_ONCE: Final = 2
 """Files that are fetched at once; an export needs a core and up to a gigabyte for itself."""
@@ -88,7 +89,9 @@ def _fetch(needed: _Needed, plan: Plan, settings: Settings, progress: Progress) 
         return cached
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return dict(zip(needed, pool.map(lambda entry: fetch_file(*entry), needed.values()), strict=True))
+        files = [pool.submit(fetch_file, *entry) for entry in needed.values()]
+        wait_for_all(files)
+    return {key: file.result() for key, file in zip(needed, files, strict=True)}
 
 
 def _reject_other_file(file: ModelFile, cached: CachedFile, digests: Sequence[str]) -> None:

@@ -25,6 +25,7 @@ from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.reproduction import reproduce_run
 from harness.flows.measure.runners import Side, build_side, installed_runner
 from harness.flows.measure.worker import Worker
+from harness.shell.threads import wait_for_all
 
 
 def run(
@@ -143,6 +144,7 @@ def measure_all(
     ]
     with ThreadPoolExecutor(len(workers)) as pool:
         codes = [pool.submit(worker.run) for worker in workers]
+        wait_for_all(codes)
         return most_severe(code.result() for code in codes)
 
 
