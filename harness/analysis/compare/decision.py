@@ -15,6 +15,7 @@ from harness.analysis.compare.reasons import (
     explain_contradiction,
     explain_figures,
     explain_missing_verdict,
+    explain_undecided,
     explain_verdict,
 )
 from harness.analysis.compare.resolution import Resolution
@@ -159,8 +160,16 @@ class SequentialTest:
             return explain_missing_verdict(self.pairs)
         if (counts := self._deciding_counts()) is not None:
             return counts.reason()
-        reason = explain_verdict(self._decided, self._decided_after, self._parameters)
-        detail = self._explain_undecided() if self._decided is Verdict.UNDECIDED else self.explain_figures()
+        if self._decided is Verdict.UNDECIDED:
+            excludes = {
+                "excludes_change": self._equivalence.excludes_change(),
+                "excludes_tail": self._equivalence.excludes_tail(),
+            }
+            reason = explain_undecided(self._decided_after, self._parameters, **excludes)
+            detail = self._explain_undecided()
+        else:
+            reason = explain_verdict(self._decided, self._decided_after, self._parameters)
+            detail = self.explain_figures()
         return f"{reason}; {detail}" if detail else reason
 
     def explain_figures(self) -> str | None:

@@ -142,9 +142,16 @@ class EquivalenceTest:
         return self._tail
 
     def is_equivalent(self) -> bool:
+        """Return whether a difference of the margin or more is ruled out, and a tail that is worse by its own."""
+        return self.excludes_change() and self.excludes_tail()
+
+    def excludes_change(self) -> bool:
         """Return whether a difference of the margin or more is ruled out."""
-        no_worse = self.not_worse >= self._enough and self.tail >= 1 / self._parameters.beta
-        return no_worse and (self._parameters.gate or self.not_better >= self._enough)
+        return self.not_worse >= self._enough and (self._parameters.gate or self.not_better >= self._enough)
+
+    def excludes_tail(self) -> bool:
+        """Return whether a tail that is worse by its margin or more is ruled out."""
+        return self.tail >= 1 / self._parameters.beta
 
     def _start(self) -> None:
         """Begin without bets, at the resolution known now."""

@@ -24,7 +24,7 @@ UNSTEADY: Final = "unsteady"
 
 
 def explain_verdict(verdict: Verdict, pairs: int, parameters: Parameters) -> str:
-    """Explain a verdict that was given after this many pairs."""
+    """Explain a verdict that pairs gave, after this many of them."""
     match verdict:
         case Verdict.REGRESSION:
             return _rejection(pairs, '"not worse"', parameters.alpha)
@@ -36,7 +36,29 @@ def explain_verdict(verdict: Verdict, pairs: int, parameters: Parameters) -> str
             tail = f'"tail worse by {_percent(parameters.tail_margin)}"'
             return _rejection(pairs, f"{bulk} and {tail}", parameters.beta)
         case Verdict.UNDECIDED:
-            return f"{_budget(pairs, parameters)} is spent{_in_vain(pairs, parameters)}"
+            return f"{_budget(pairs, parameters)} is spent"
+
+
+def explain_undecided(pairs: int, parameters: Parameters, *, excludes_change: bool, excludes_tail: bool) -> str:
+    """Explain why this many pairs did not suffice.
+
+    Args:
+        pairs: Number of pairs.
+        parameters: Of the comparison.
+        excludes_change: Whether they rule out a change of the margin.
+        excludes_tail: Whether they rule out a tail that is worse by its margin.
+    """
+    spent = explain_verdict(Verdict.UNDECIDED, pairs, parameters)
+    fewest = fewest_pairs(level_on_the_way(parameters.alpha))
+    margin = _percent(parameters.margin)
+    if pairs < fewest:
+        return f"{spent}; {_count_pairs(fewest)} are the fewest that can show a change at {_percent(parameters.alpha)}"
+    if not excludes_change:
+        return f"{spent}, and neither shows a change nor rules out one of {margin} or more"
+    if not excludes_tail:
+        tail = f"that the tail is worse by {_percent(parameters.tail_margin)} or more"
+        return f"{spent}, and rules out a change of {margin} or more, but not {tail}"
+    return spent
 
 
 def explain_missing_verdict(pairs: int) -> str:
@@ -97,13 +119,6 @@ def _budget(pairs: int, parameters: Parameters) -> str:
     if pairs < parameters.max_pairs and parameters.max_seconds is not None:
         return f"the budget of {parameters.max_seconds:g} s ({_count_pairs(pairs)})"
     return f"the budget of {_count_pairs(parameters.max_pairs)}"
-
-
-def _in_vain(pairs: int, parameters: Parameters) -> str:
-    fewest = fewest_pairs(level_on_the_way(parameters.alpha))
-    if pairs < fewest:
-        return f"; {_count_pairs(fewest)} are the fewest that can show a change at {_percent(parameters.alpha)}"
-    return f", and neither shows a change nor rules out one of {_percent(parameters.margin)} or more"
 
 
 def _percent(share: float) -> str:

@@ -152,6 +152,7 @@ def test_one_changed_statistic_prevents_no_change_although_the_estimated_one_is_
     short = until_verdict(changed, Parameters(seed=1, max_pairs=10))
     assert short.verdict() is Verdict.UNDECIDED
     assert "one of them by itself indicates one" in short.reason()
+    assert "neither" not in short.reason()
 
 
 def test_a_gate_is_not_delayed_by_improved_statistics() -> None:
@@ -199,6 +200,18 @@ def test_an_exhausted_pair_budget_is_undecided_with_a_reason() -> None:
     test = until_verdict(noisy(0.007), Parameters(seed=1, max_pairs=9))
     assert (test.verdict(), test.pairs, test.is_budget_spent) == (Verdict.UNDECIDED, 9, True)
     assert "budget of 9 pairs is spent" in test.reason()
+
+
+def test_a_budget_that_leaves_only_the_tail_open_says_so() -> None:
+    """Its ratios are eight hundred times as noisy as those of the other statistics."""
+    tail = [
+        pair((noise / 20,) * 4 + (40 * noise,), index=index)
+        for index, noise in enumerate(n for _ in range(3) for n in NOISE)
+    ]
+    test = until_verdict(tail, Parameters(seed=1, max_pairs=len(tail)))
+    assert test.verdict() is Verdict.UNDECIDED
+    open_part = "and rules out a change of 1 % or more, but not that the tail is worse by 5 % or more"
+    assert test.reason() == f"the budget of {len(tail)} pairs is spent, {open_part}"
 
 
 def test_an_exhausted_time_budget_is_undecided_with_a_reason() -> None:
