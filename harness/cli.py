@@ -44,13 +44,13 @@ _COMMANDS: Final = {
         "Rank frameworks and backends that do the same work, by pairs of launches: faster only where pairs say so.",
     ),
     "watch": (
-        "measuring",
+        "following",
         (
             "Compare new commits as they arrive; verify slow-downs, find the commits that caused them, and send alarms."
             "\n\nEach commit is compared with --base-commit, or else with the first commit of its week."
         ),
     ),
-    "bisect": ("measuring", "Find the commit that changed a metric, between a good and a bad one."),
+    "bisect": ("following", "Find the commit that changed a metric, between a good and a bad one."),
     "profile": (
         "profiling",
         "Time each operator of a model: by kind and one by one, delegated or not, with its module and line of Python.",
@@ -221,15 +221,14 @@ def _describe_kept(interruption: KeyboardInterrupt, tokens: Sequence[str]) -> st
     """Return what an interrupted command has left, and how it goes on; empty for commands that measure nothing."""
     command = tokens[0] if tokens else ""
     notes: Sequence[str] = getattr(interruption, "__notes__", ())
-    if command in {"run", "compare"}:
-        kept = notes[0] if notes else "nothing was measured yet"
-    elif command == "self-check":
+    if command == "self-check":
         kept = "nothing of it is kept"
     elif command in _MEASURING:
-        kept = "everything measured so far is kept"
+        kept = "nothing was measured yet" if command in {"run", "compare"} else "everything measured so far is kept"
+        kept = notes[0] if notes else kept
     else:
         return ""
-    resumable = command == "bisect" or (command == "compare" and "kept" in kept)
+    resumable = command in {"bisect", "compare"} and "kept" in kept
     return f": {kept}; continue with `--resume`" if resumable else f": {kept}"
 
 

@@ -135,10 +135,12 @@ def trend(metric: Metric) -> float:
 def _impossible(metric: Metric) -> Iterator[Note]:
     wrong = [sample for sample in metric.samples or (() if metric.median is None else (metric.median,)) if sample <= 0]
     if wrong:
+        ends = [f"{end:g} {metric.unit}".rstrip() for end in dict.fromkeys((min(wrong), max(wrong)))]
+        which = f"between {' and '.join(ends)}" if len(ends) > 1 else ends[0]
+        count = f"{len(wrong)} of {max(1, len(metric.samples))} samples"
         yield Note(
             code="impossible",
-            message=f"{metric.name} was {f'{wrong[0]:g} {metric.unit}'.rstrip()} in {len(wrong)} of "
-            f"{max(1, len(metric.samples))} samples: no time, and no rate, is zero or less",
+            message=f"{metric.name} was {which} in {count}: no time, and no rate, is zero or less",
             hint="check how the program measures time: the clock may have been set, or is too coarse",
             trust=False,
         )

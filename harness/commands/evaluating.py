@@ -14,7 +14,7 @@ from harness.core.errors import UsageError
 if TYPE_CHECKING:
     from harness.config.flags import RunFlags
 else:  # cyclopts reads it from the signature below: with a field for each option that is declared
-    RunFlags = flags.run_flags(arguments.installed_options())
+    RunFlags = flags.run_flags(arguments.installed_options(), "dry_run")
 
 _NO_RUN_FLAGS = RunFlags()
 

@@ -76,9 +76,14 @@ class RunFlags(InspectFlags):
     """Forget the saved defaults."""
 
 
-def run_flags(table: OptionTable) -> type[RunFlags]:
-    """Return the flags of commands that measure, those of all options among them."""
-    return _with_options(RunFlags, table.options)
+def run_flags(table: OptionTable, *refused: str) -> type[RunFlags]:
+    """Return the flags of commands that measure, those of all options among them.
+
+    Args:
+        table: The options that there are.
+        refused: Names of the options that the command refuses, in words of its own: `--help` does not show them.
+    """
+    return _with_options(RunFlags, table.options, {option.name for option in table.options} - set(refused))
 
 
 def inspect_flags(table: OptionTable, *shown: str, show_plug_ins: bool = False) -> type[InspectFlags]:

@@ -272,6 +272,8 @@ def test_a_time_that_is_not_positive_is_not_trusted() -> None:
     (note,) = notes_on([[2.0, 2.0, -123.0, 2.0, 2.0]] * 2)[:1]
     assert (note.code, note.trust) == ("impossible", False)
     assert "was -123 ms in 2 of 10 samples" in note.message
+    (note,) = notes_on([[2.0, -5.0, -123.0, 2.0, 2.0]])[:1]
+    assert "was between -123 ms and -5 ms in 2 of 5 samples" in note.message
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import frameworks
 import harness
 import platforms
 import reporters
-from harness.cli import app
+from harness.cli import app, main
 from harness.commands.examples import GENERAL, OF_COMMANDS, format_examples
 from harness.config.arguments import insert_default_command, installed_options, normalise_flags
 from harness.config.flags import ONE_COMMIT, UNSUPPORTED_FLAGS
@@ -56,6 +56,15 @@ def test_a_watcher_s_status_shows_where_its_state_is_and_little_else() -> None:
 @pytest.mark.parametrize("command", EVERY_COMMAND)
 def test_refused_flags_are_not_listed(command: str) -> None:
     assert not {f"--{name}" for name in UNSUPPORTED_FLAGS} & accepted_flags(command)
+
+
+def test_only_commands_that_have_a_plan_offer_to_show_it(capsys: pytest.CaptureFixture[str]) -> None:
+    offering = set()
+    for command in EVERY_COMMAND:
+        with pytest.raises(SystemExit):
+            main([*command.split(), "--help"])
+        offering |= {command} if "--dry-run" in capsys.readouterr().out else set()
+    assert offering == {"run", "compare"}
 
 
 @pytest.mark.parametrize("command", EVERY_COMMAND)

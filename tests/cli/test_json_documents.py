@@ -12,6 +12,7 @@ from rich.console import Console
 
 from harness.cli import main
 from harness.core.alarm import AlarmStage
+from harness.core.errors import EnvironmentProblem
 from harness.core.note import Note
 from harness.core.result import Result
 from harness.core.values import Value
@@ -230,19 +231,25 @@ def test_what_is_compared_has_the_document_of_what_is_stored(
     assert now["a"] == again["a"]
 
 
-def test_what_was_measured_until_an_error_is_in_the_document(capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupt(*results: Result) -> None:
+@pytest.mark.parametrize("error", [KeyboardInterrupt("SIGINT"), EnvironmentProblem("the disk is full")], ids=type)
+def test_what_was_measured_until_an_error_is_in_the_document(
+    error: BaseException, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def end(*results: Result) -> None:
         with open_document(Console()) as (listener,):
             for result in results:
                 listener.report(report_of(result))
-            raise KeyboardInterrupt
+            raise error
 
-    with pytest.raises(KeyboardInterrupt):
-        interrupt(ok_result(uid="one"))
+    with pytest.raises(type(error)):
+        end(ok_result(uid="one"))
     assert [result["uid"] for result in _document(capsys)["results"]] == ["one"]
-    with pytest.raises(KeyboardInterrupt):
-        interrupt()
-    assert capsys.readouterr().out == ""
+    with pytest.raises(type(error)):
+        end()
+    if isinstance(error, KeyboardInterrupt):  # what was measured until then, though that is nothing
+        assert _document(capsys)["results"] == []
+    else:
+        assert capsys.readouterr().out == ""
 
 
 def test_listed_results_have_their_notes(here: Surroundings, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import glob
 import hashlib
 import shlex
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -116,7 +117,8 @@ def bisect(
     count = "1 commit" if len(commits) == 2 else f"{len(commits) - 1} commits"
     older, newer = _label(good, bisect_request.good), _label(bad, bisect_request.bad)
     display.say(f"{count} from {older} to {newer}; {selection.title}")
-    search, result = run_search(search, commits, selection, comparer, progress=display, save=file.save)
+    with _telling_what_is_kept(file):
+        search, result = run_search(search, commits, selection, comparer, progress=display, save=file.save)
     files = [file]
 
     def search_branch(line: Sequence[Commit], pairs: int) -> tuple[Search, SearchResult] | None:
@@ -186,6 +188,17 @@ def format_command(
         *(("--devices", format_device(device)) if device is not None else ()),
     ]
     return shlex.join(words)
+
+
+@contextlib.contextmanager
+def _telling_what_is_kept(file: SearchFile) -> Iterator[None]:
+    """Note with an interruption where there is nothing to resume."""
+    try:
+        yield
+    except KeyboardInterrupt as interruption:
+        if file.read() is None:
+            interruption.add_note("nothing was measured yet")
+        raise
 
 
 def _label(commit: Commit, asked: str) -> str:

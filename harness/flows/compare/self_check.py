@@ -72,12 +72,19 @@ def store(settings: Settings, counter: VerdictCounter) -> None:
     for identity, verdicts in counter.devices.items():
         device = counter.named[identity]
         earlier = read(settings, device)
-        _write(settings, device, verdicts, None if earlier is None else earlier.sensitivity)
+        _write(settings, _make(device, verdicts, None if earlier is None else earlier.sensitivity))
 
 
 def store_sensitivity(settings: Settings, device: Device, sensitivity: Sensitivity) -> SelfCheck:
-    """Store what comparisons on a device can show, and return the self-check."""
-    return _write(settings, device, Counter(check.verdict for check in sensitivity.benchmarks), sensitivity)
+    """Store what comparisons on a device can show, and return the self-check.
+
+    Where nothing was measured, the last one stays.
+    """
+    verdicts = Counter(check.verdict for check in sensitivity.benchmarks)
+    check = _make(device, verdicts, sensitivity)
+    if verdicts:
+        _write(settings, check)
+    return check
 
 
 def diagnose(settings: Settings, device: Device) -> Finding:
@@ -107,10 +114,8 @@ def read(settings: Settings, device: Device) -> SelfCheck | None:
         return None
 
 
-def _write(
-    settings: Settings, device: Device, verdicts: Mapping[Verdict, int], sensitivity: Sensitivity | None
-) -> SelfCheck:
-    check = SelfCheck(
+def _make(device: Device, verdicts: Mapping[Verdict, int], sensitivity: Sensitivity | None) -> SelfCheck:
+    return SelfCheck(
         schema_version=SCHEMA_VERSION,
         time=time.time(),
         verdicts=dict(verdicts),
@@ -118,8 +123,10 @@ def _write(
         identity=device.identity,
         sensitivity=sensitivity,
     )
-    write_atomically(_file(settings, device.identity), check.model_dump_json())
-    return check
+
+
+def _write(settings: Settings, check: SelfCheck) -> None:
+    write_atomically(_file(settings, check.identity), check.model_dump_json())
 
 
 def _file(settings: Settings, identity: str) -> Path:

@@ -18,13 +18,14 @@ from harness.presentation.documents import ResultsDocument
 def open_document(console: Console) -> Iterator[tuple[Reporter, ...]]:
     """Yield the listener of a command, and print a document of its results at the end.
 
-    An error that ends the command leaves the results until then in the document, and without any prints none.
+    An interruption leaves the results until then in the document. So does an error that ends the command; where there
+    are none, it prints no document.
     """
     collector = CollectingReporter(_leave_out_samples)
     try:
         yield (collector,)
-    except BaseException:
-        if collector.results:
+    except BaseException as error:
+        if collector.results or isinstance(error, KeyboardInterrupt):
             _print(collector, console)
         raise
     _print(collector, console)

@@ -84,6 +84,14 @@ def test_a_later_comparison_with_itself_keeps_what_can_be_shown(tmp_path: Path) 
     assert ": 1 regression; on " in self_check.diagnose(settings, device("A")).found
 
 
+def test_a_check_that_measured_nothing_keeps_the_last_one(tmp_path: Path) -> None:
+    settings = Settings(cache_dir=tmp_path)
+    self_check.store_sensitivity(settings, device("A"), sensitivity_of(CHECK))
+    check = self_check.store_sensitivity(settings, device("A"), sensitivity_of())
+    assert check.verdicts == {}
+    assert "changes of 0.84 % can be shown" in self_check.diagnose(settings, device("A")).found
+
+
 def test_a_comparison_that_decided_nothing_is_no_good_check(tmp_path: Path) -> None:
     settings = Settings(cache_dir=tmp_path)
     self_check.store_sensitivity(settings, device("A"), sensitivity_of(CHECK))
