@@ -122,9 +122,11 @@ def describe_false_discoveries(results: Sequence[Result]) -> str:
         return f"An unchanged benchmark is reported as a regression, or as an improvement, {chance} each."
     fdr = format_percent(max(comparison.parameters.fdr for comparison in comparisons))
     either = any(not comparison.parameters.gate for comparison in comparisons)
+    runs = len({result.run for result in results if result.comparison is not None})  # each has a filter of its own
+    reported = "of the reported regressions" if runs == 1 else f"of the regressions that each of {runs} runs reported"
     return (
         f"Some of {_count_benchmarks(len(comparisons))} may look worse{' or better' if either else ''} by chance: on "
-        f"average, at most {fdr} of the reported regressions are false"
+        f"average, at most {fdr} {reported} are false"
         f"{', and at most as many of the improvements' if either else ''}."
     )
 

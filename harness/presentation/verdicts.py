@@ -101,13 +101,13 @@ def stated_interval(comparison: Comparison) -> tuple[float | None, float | None]
 def separate_comparisons(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
     """Return the results of comparisons, most severe first, and all other results in their order.
 
-    Where something was compared, what failed before its first pair belongs to the comparison too.
+    What failed before its first pair belongs to the comparison too, where its run compared something.
     """
-    comparing = any(result.comparison is not None for result in results)
+    comparing = {result.run for result in results if result.comparison is not None}
     compared: list[Result] = []
     measured: list[Result] = []
     for result in results:
-        belongs = result.comparison is not None or (comparing and not result.ok)
+        belongs = result.comparison is not None or (result.run in comparing and not result.ok)
         (compared if belongs else measured).append(result)
     return sort_by_severity(compared), measured
 

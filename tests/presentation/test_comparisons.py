@@ -91,6 +91,8 @@ def test_failures_before_the_first_pair_belong_to_the_comparison_and_plain_resul
     plain, early, pairs = ok_result(), refused("early"), compared("a", made_pairs(0.0, 20))
     assert separate_comparisons([plain, early, pairs]) == ([pairs, early], [plain])
     assert separate_comparisons([plain, early]) == ([], [plain, early])
+    other = early.model_copy(update={"run": "another, which compared nothing"})
+    assert separate_comparisons([plain, other, pairs]) == ([pairs], [plain, other])
 
 
 def test_an_untrusted_result_is_marked() -> None:
@@ -269,6 +271,8 @@ def test_error_rates_depend_on_the_number_of_benchmarks() -> None:
     assert "with a probability of at most 1 %" in describe_false_discoveries([first, identical("x"), refused("y")])
     assert describe_false_discoveries([first, second]).startswith("Some of 2 benchmarks ")
     assert "at most 5 % of the reported regressions are false" in describe_false_discoveries([first, second])
+    later = second.model_copy(update={"run": "later"})
+    assert "regressions that each of 2 runs reported are false" in describe_false_discoveries([first, later])
     assert describe_false_discoveries([identical("x")]) == ""
     for failures in ([failed("x")], [failed("x"), failed("y"), refused("z")]):
         assert describe_false_discoveries(failures) == "", "no test gave a verdict"
