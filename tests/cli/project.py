@@ -54,7 +54,7 @@ class Project:
         path.write_text(content if isinstance(content, str) else json.dumps(content, indent=2))
         return path
 
-    def harness(self, *arguments: str | Path, timeout_s: float = 240, **environment: str) -> Outcome:
+    def harness(self, *arguments: str | Path, timeout_s: float = 900, **environment: str) -> Outcome:
         """Run the command to its end; with variables of its own as users start it, and else forked, which is faster."""
         if environment:
             done = subprocess.run(

@@ -181,6 +181,8 @@ def test_a_request_that_is_cancelled_stops_what_measures_it(project: Project, sp
         assert server.post(f"/api/v1/requests/{asked}/cancel").status_code == 200
         wait_until(lambda: not measuring_children(host, "slow.py"), 60)
         dispatcher.wait_for("the request is no longer yours: it is cancelled")
+        # the process of the device, which was ended with its job, comes back
+        wait_until(lambda: bool(server.get("/api/v1/offers").json()["device_classes"]), BEGINNING_S)
         assert wait_for_end(server, ask(server, "quick", "m/a")["id"])["state"] == "done"
         assert count_results(server) == 1
 
