@@ -255,7 +255,8 @@ def load(path: str | PathLike[str] = "LAST") -> Results:
             of results; `LAST` for the results of the last run.
 
     Returns:
-        The results, oldest first. Files that cannot be read are in the messages, and make the exit code 3.
+        The results, oldest first, with the exit code of a command that had measured them. Files that cannot be read are
+        in the messages, and make it 3.
 
     Raises:
         UsageError: There is no result.

@@ -16,8 +16,8 @@ class Results(Sequence[Result]):
 
     Attributes:
         results: The results.
-        exit_code: Exit code that the command would have: 0 only if everything that was asked for was measured and
-            reported.
+        exit_code: Exit code that the command would have, and of stored results one that had measured them: 0 only if
+            everything that was asked for was measured and reported.
         messages: Everything that the call told a person, in sentences: a reporter that failed, a device that was left
             out, the summary.
         error: Error that ended the call after some results; None where it came to its end.

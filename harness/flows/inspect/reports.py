@@ -263,11 +263,17 @@ def _relative(place: Path, settings: Settings) -> Path:
     return place.relative_to(tree) if place.is_relative_to(tree) else place
 
 
+def _shown_median(entry: IndexEntry) -> float | None:
+    """Return the median of an entry. What there is of a failure is no figure of its benchmark.
+
+    A treatment's own median can point the other way than the verdict beside it, which comes from pairs.
+    """
+    return entry.median if entry.outcome is Outcome.OK and entry.verdict is None else None
+
+
 def _listing(entries: Sequence[IndexEntry]) -> list[Column]:
     times = [format_time(entry.time, "%Y-%m-%d %H:%M:%S") for entry in entries]
-    medians = [  # what there is of a failure is no figure of its benchmark
-        format_quantity(entry.median if entry.outcome is Outcome.OK else None, entry.unit or "") for entry in entries
-    ]
+    medians = [format_quantity(_shown_median(entry), entry.unit or "") for entry in entries]
     metrics = [entry.metric or "" for entry in entries]
     outcomes = [entry.verdict.value if entry.verdict else entry.outcome.words for entry in entries]
     return [
