@@ -32,7 +32,7 @@ def self_check(
 
     Args:
         files: Specifications whose benchmarks are checked (default: sorting in Python, which needs no torch).
-        minutes: Time that it may take on each device, beside builds and exports.
+        minutes: Time that measuring may take on each device, beside builds, exports and the estimate.
         seed: Random seed for the order of the launches in each pair; recorded.
         json: Show the complete self-check of each device as JSON.
         run_flags: What to measure, where and how.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,14 @@ def test_the_help_of_each_flag_is_one_paragraph(command: str) -> None:
     helps = {argument.name: argument.parameter.help or "" for argument in app[command].assemble_argument_collection()}
     assert len(helps) > 3
     assert [name for name, text in helps.items() if "\n" in text.strip()] == []
+
+
+@pytest.mark.parametrize("words", [("run",), ("self-check",), ("compare", "--self-check")])
+def test_a_program_that_nobody_gave_is_a_mistake(project: Project, words: Sequence[str]) -> None:
+    done = project.harness(*words, project.write("spec.json", generic(one_test("a", "{program}"))))
+    assert done.code == 2
+    assert "no program is given" in done.stderr
+    assert not done.read(), "nothing was measured"
 
 
 def test_a_dry_run_of_a_comparison_shows_both_sides_and_measures_nothing(project: Project) -> None:

@@ -36,7 +36,7 @@ from harness.flows.compare.reproduction import ComparedSides, reproduce_comparis
 from harness.flows.compare.scheduler import RoundRobinScheduler
 from harness.flows.measure.example_sets import open_model_cache
 from harness.flows.measure.fetching import export, fetch_given, files_exit_code
-from harness.flows.measure.given_programs import starts_any
+from harness.flows.measure.given_programs import require_program, starts_any
 from harness.flows.measure.jobs import make_job, report_failure
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, distribute
 from harness.flows.measure.preflight import examine, examine_packages, plan_exit_code
@@ -175,6 +175,8 @@ def run_comparison(
         given = fetch_given(plan, settings, display)
         fetched = plan.keep_possible(given)
         control, treatment = build_sides(fetched, task.control, task.treatment, display, settings.build_digest)
+        if task.self_check:  # of the installed runner, or of a program that is given
+            require_program(fetched, control)
         files = export(plan, given, [control, treatment], settings, display)
         stages = ComparisonStages(task, settings, plan, files=files, reporting=reporting, display=display)
         stages.run(control, treatment)

@@ -67,7 +67,7 @@ class SelfCheckRequest(Struct, frozen=True):
     """Request for a self-check.
 
     Attributes:
-        minutes: Time that it may take on each device, beside exports and builds.
+        minutes: Time that measuring may take on each device, beside exports, builds and the estimate.
         parameters: Seed of the coin, and what else decides.
         trials: Samples for each estimate: with 200 a share of 90 % is known to 4 points.
     """
