@@ -43,7 +43,7 @@ def test_a_slower_build_is_a_regression_on_every_iphone(desk: IPhoneDesk, spec: 
     assert {result["device"]["identity"] for result in results} == {phone.model.udid for phone in desk.phones}
     for result in results:
         assert result["comparison"]["verdict"] == "regression"
-        assert 0.5 < result["comparison"]["difference"] < 2
+        assert 0.5 < result["comparison"]["difference"] < 8  # twice the work, of which more waits where CPUs are busy
         assert result["device"]["kind"] == "iPhone 14"
         assert result["launches"][0]["after"]["brightness"] == 0.5
         assert "installed_in_turns" not in codes(result)
