@@ -223,9 +223,10 @@ def _describe_kept(interruption: KeyboardInterrupt, tokens: Sequence[str]) -> st
     notes: Sequence[str] = getattr(interruption, "__notes__", ())
     if command == "self-check":
         kept = "nothing of it is kept"
+    elif command in {"run", "compare"}:
+        kept = notes[0] if notes else "nothing was measured yet"
     elif command in _MEASURING:
-        kept = "nothing was measured yet" if command in {"run", "compare"} else "everything measured so far is kept"
-        kept = notes[0] if notes else kept
+        kept = notes[0] if notes else "everything measured so far is kept"
     else:
         return ""
     resumable = command in {"bisect", "compare"} and "kept" in kept
