@@ -11,7 +11,7 @@ from harness.core.command import SIGKILL, Command, Completed
 from harness.shell.children import ChildProcess, has_ended, kill_group, reap
 from harness.shell.guardian import Guardian
 from harness.shell.pipes import open_reader
-from harness.shell.signals import POLL_S, STOPPING, Interrupted, check_stopping, defer_signals, is_stopping
+from harness.shell.signals import POLL_S, STOPPING, Interrupted, check_stopping, defer_signals, is_stopping, pause
 
 MAX_OUTPUT_BYTES: Final = 64 << 20
 """Limit of each of a program's outputs: a thousand times what runners print, and far below what memory holds. A program
@@ -100,7 +100,7 @@ class RunningProcess:
         finally:
             cpu_s, peak_memory_bytes = self._end()
         if -self._process.returncode in STOPPING:
-            time.sleep(_HEARING_S)
+            pause(_HEARING_S)
         if is_stopping():
             raise Interrupted("stopped while the program was running")
         code = -SIGKILL if self._flooded else self._process.returncode

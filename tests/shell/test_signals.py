@@ -14,6 +14,7 @@ import pytest
 
 from harness import shell
 from harness.core.command import Command
+from harness.shell import process
 from harness.shell.signals import set_stopping
 from tests.processes import is_running, wait_until, written
 
@@ -205,17 +206,20 @@ def test_a_signal_that_the_system_gives_to_a_working_thread_stops_it() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_ours", [True, False])
-def test_a_program_that_ctrl_c_reached_has_not_crashed(is_ours: bool, tmp_path: Path) -> None:
+def test_a_program_that_ctrl_c_reached_has_not_crashed(
+    is_ours: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It has not left the process group of the harness yet, whose main thread hears of the signal a moment later."""
     code = f"import os, signal; open({str(tmp_path / 'ended')!r}, 'w').close(); os.kill(os.getpid(), signal.SIGTERM)"
 
     def hear() -> None:
         wait_until((tmp_path / "ended").exists)
-        time.sleep(0.1)
+        time.sleep(0.5)  # until then it has ended
         set_stopping(stopping=True)
 
     hearing = threading.Thread(target=hear)
     if is_ours:
+        monkeypatch.setattr(process, "_HEARING_S", 60.0)  # on a busy machine, too
         hearing.start()
     try:
         with pytest.raises(shell.Interrupted) if is_ours else contextlib.nullcontext():

@@ -161,11 +161,12 @@ class SequentialTest:
         if (counts := self._deciding_counts()) is not None:
             return counts.reason()
         if self._decided is Verdict.UNDECIDED:
-            excludes = {
-                "excludes_change": self._equivalence.excludes_change(),
-                "excludes_tail": self._equivalence.excludes_tail(),
-            }
-            reason = explain_undecided(self._decided_after, self._parameters, **excludes)
+            reason = explain_undecided(
+                self._decided_after,
+                self._parameters,
+                excludes_change=self._equivalence.excludes_change(),
+                excludes_tail=self._equivalence.excludes_tail(),
+            )
             detail = self._explain_undecided()
         else:
             reason = explain_verdict(self._decided, self._decided_after, self._parameters)
