@@ -124,8 +124,6 @@ _FUNCTIONS: Final = {"import": "import_", "list": "list_", "return": "return_"}
 """Functions of commands that are called otherwise: Python knows `import`, `list` and `return`."""
 _MILDER: Final = frozenset({ExitCode.OK, ExitCode.BENCHMARK_FAILED, ExitCode.UNDECIDED})
 """Exit codes that give way to a problem of the environment."""
-_MEASURING: Final = frozenset({"bisect", "self-check", "watch"})
-"""Commands that keep what they have measured, at any time."""
 _HELP: Final = frozenset({"--help", "-h", "--version", "-V"})
 """Flags that ask about the harness; alone, they ask about no command."""
 
@@ -223,10 +221,10 @@ def _describe_kept(interruption: KeyboardInterrupt, tokens: Sequence[str]) -> st
     notes: Sequence[str] = getattr(interruption, "__notes__", ())
     if command == "self-check":
         kept = "nothing of it is kept"
-    elif command in {"run", "compare"}:
-        kept = notes[0] if notes else "nothing was measured yet"
-    elif command in _MEASURING:
-        kept = notes[0] if notes else "everything measured so far is kept"
+    elif command in {"run", "compare", "bisect"}:
+        kept = notes[-1] if notes else "nothing was measured yet"  # of a search, behind that of its comparison
+    elif command == "watch":
+        kept = "everything measured so far is kept"
     else:
         return ""
     resumable = command in {"bisect", "compare"} and "kept" in kept

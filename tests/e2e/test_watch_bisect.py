@@ -130,10 +130,11 @@ def test_an_interrupted_search_is_resumed(watch: Watch) -> None:
         try:
             wait_until(lambda: len(list(kept.glob("*.json"))) == 1 and count_answers(kept) >= 2, 120)
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=120)
+            _, stderr = process.communicate(timeout=120)
         finally:
             process.kill()
     assert process.returncode == 130
+    assert "everything measured so far is kept; continue with `--resume`" in stderr
     before = count_answers(kept)
     done = bisect(watch, "--resume")
     assert done.code == 0, done.stderr + done.stdout

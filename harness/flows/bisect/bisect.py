@@ -114,9 +114,8 @@ def bisect(
     key = (*_measurement_key(request, settings, selection, digests), comparer.build_identity(selection, good))
     file = SearchFile(settings.cache_dir / "bisect", commits, key)
     search = _begin_or_resume(bisect_request, commits, file, display)
-    count = "1 commit" if len(commits) == 2 else f"{len(commits) - 1} commits"
     older, newer = _label(good, bisect_request.good), _label(bad, bisect_request.bad)
-    display.say(f"{count} from {older} to {newer}; {selection.title}")
+    display.say(f"{_count_suspects(commits)} from {older} to {newer}; {selection.title}")
     with _telling_what_is_kept(file):
         search, result = run_search(search, commits, selection, comparer, progress=display, save=file.save)
     files = [file]
@@ -133,7 +132,8 @@ def bisect(
         return run_search(inner, line, selection, comparer, progress=display, save=inner_file.save, earlier_pairs=pairs)
 
     merges = MergeSearch(source, search_branch, lists_all=True, say=display.say)
-    result = merges.run(result, commits)
+    with _telling_what_is_kept(file):
+        result = merges.run(result, commits)
     known = {commit.id: commit for line in (commits, *(line.commits for line in merges.lines)) for commit in line}
     answer = SearchAnswer(
         run=search.run,
@@ -190,14 +190,19 @@ def format_command(
     return shlex.join(words)
 
 
+def _count_suspects(commits: Sequence[Commit]) -> str:
+    """Return how many commits come after the good one."""
+    return "1 commit" if len(commits) == 2 else f"{len(commits) - 1} commits"
+
+
 @contextlib.contextmanager
 def _telling_what_is_kept(file: SearchFile) -> Iterator[None]:
-    """Note with an interruption where there is nothing to resume."""
+    """Note with an interruption that there is something to resume, where there is."""
     try:
         yield
     except KeyboardInterrupt as interruption:
-        if file.read() is None:
-            interruption.add_note("nothing was measured yet")
+        if file.read() is not None:
+            interruption.add_note("everything measured so far is kept")
         raise
 
 
