@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import io
 import sys
 import time
@@ -21,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
+from typing import Final, TextIO
 
 from frameworks.packages import EXTRAS, install_command
 from frameworks.python_runner.machine import die_with_parent
@@ -30,6 +31,8 @@ from harness.core.errors import EnvironmentProblem, ExportFailed
 
 Say = Callable[[str], None]
 """Reports progress."""
+_OBJECTS_BETWEEN_COLLECTIONS: Final = 300_000
+"""Importing torch makes millions of objects and no garbage. Python would look through them again and again."""
 
 
 @dataclass(slots=True)
@@ -90,6 +93,7 @@ def run_child(parent: int, work: Callable[[Say], None]) -> None:
         work: The work; it is given the function that reports progress.
     """
     die_with_parent(parent)
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     stderr, log = sys.stderr, io.StringIO()
     sys.excepthook = functools.partial(_report_failure, stderr, log)
     sys.path.append(str(Path.cwd()))  # Last, so that nothing there hides an installed package.
