@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+import hashlib
 import os
 import shutil
 import signal
@@ -19,6 +21,25 @@ from tests.postgresql import PostgreSqlServer, require_programs, share_postgresq
 for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+
+# Tests and what they import are millions of objects that live to the end: Python would look through them all the time.
+gc.set_threshold(300_000)
+_LONGEST_ID = 120
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name long texts by their beginning: every process would send all of them to the one that hands out the tests."""
+    if isinstance(val, str | bytes) and len(val) > _LONGEST_ID:
+        content = val.encode(errors="surrogateescape") if isinstance(val, str) else val
+        digest = hashlib.sha256(content).hexdigest()[:8]
+        return f"{val[:40]!r}...{len(val)}-{digest}"
+    return None
+
+
+def pytest_collection_finish() -> None:
+    """Let collections of garbage look through what tests make, and no longer through the tests."""
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist takes down the groups
