@@ -6,7 +6,10 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 from frameworks import onnxruntime, pytorch
 from frameworks.observations.observer import parse_lines
@@ -35,7 +38,17 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         report = create(settings).export(Export(definition="mlp", recipe=recipe), folder / name, QuietTask())
         weights.add(report.weights_md5)
     assert len(weights) == 1
+    write_product(folder / "product.onnx")
     return folder
+
+
+def write_product(file: Path) -> None:
+    """Write a model with work for many threads: of small products ONNX Runtime leaves all to one."""
+    weights = numpy_helper.from_array(np.ones((512, 512), np.float32), "w")
+    tensors = (helper.make_tensor_value_info(name, TensorProto.FLOAT, (64, 512)) for name in ("x", "y"))
+    given, computed = ([tensor] for tensor in tensors)
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "product", given, computed, [weights])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), file)
 
 
 def run(framework: str, tmp_path: Path, *words: str | Path) -> Completed:
@@ -75,12 +88,19 @@ def test_options_are_applied_and_operators_are_timed(models: Path, tmp_path: Pat
     assert names == [["FusedGemm #1", "Gemm #1"], ["Gemm #1", "Relu #1", "Gemm #2"]]
 
 
-@pytest.mark.parametrize(("words", "observed"), [(("1",), 1), (("2",), 2), (("2", "--option", "spinning=false"), 1)])
+@pytest.mark.parametrize(
+    ("model", "words", "observed"),
+    [
+        ("product.onnx", ("1",), 1),
+        ("product.onnx", ("2",), 2),
+        ("fp32.onnx", ("2", "--option", "spinning=false"), 1),
+    ],
+)
 def test_threads_are_observed_and_more_than_asked_for_are_noted(
-    models: Path, tmp_path: Path, words: Sequence[str], observed: int
+    models: Path, tmp_path: Path, model: str, words: Sequence[str], observed: int
 ) -> None:
     limits = ("--iter", "20000", "--time-limit", "4")
-    command: tuple[str | Path, ...] = ("--model", models / "fp32.onnx", *limits, "--threads", *words)
+    command: tuple[str | Path, ...] = ("--model", models / model, *limits, "--threads", *words)
     completed = launch_on_threads(lambda: run("onnxruntime", tmp_path, *command), observed)
     framework = onnxruntime.create(Settings(cache_dir=tmp_path / "cache"))
     for asked in (1, 2):
@@ -105,6 +125,7 @@ def test_files_that_are_no_models_are_refused(tmp_path: Path, content: bytes) ->
     assert completed.stderr.splitlines()[-1].startswith("error: ")
 
 
+@pytest.mark.exhaustive
 def test_exports_of_two_processes_are_equal(models: Path, tmp_path: Path) -> None:
     framework = onnxruntime.create(Settings(cache_dir=tmp_path / "cache"))
     framework.export(Export(definition="mlp", recipe="fp32"), tmp_path / "again.onnx", QuietTask())
