@@ -18,7 +18,7 @@ REMEDY = remedy: reach that index or name another one that has torch for this Py
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help mv2 test check lint types typeshere typeswindows typesmac fast format schema benchmark system clean
+.PHONY: help mv2 test exhaustive check lint types typeshere typeswindows typesmac fast format schema benchmark system clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -29,8 +29,11 @@ mv2: $(VENV)/.run ## Set up, then measure MobileNetV2 on this machine
 	echo; echo "MobileNetV2 was not measured, only a program that needs no extra: $$(cat $(VENV)/.light)."; \
 	echo "$(REMEDY)"; exit 3
 
-test: system $(VENV)/.dev ## Set up, then run every test
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not benchmark" --instafail --durations 20
+test: system $(VENV)/.dev ## Set up, then run the tests: all but the exhaustive ones
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not benchmark and not exhaustive" --instafail --durations 20
+
+exhaustive: system $(VENV)/.dev ## What is worth minutes before a release: tests with more models, releases, faults and noise
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m exhaustive --instafail --durations 20
 
 check: $(VENV)/.dev ## Format, lint, types, layers and the fast tests, at the same time: a minute or two
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target fast lint types

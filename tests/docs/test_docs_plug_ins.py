@@ -164,6 +164,7 @@ def session(given: EmulatorSession) -> Interactive:
 """
 
 
+@pytest.mark.exhaustive
 def test_the_examples_have_the_types_of_the_protocols(package: Package) -> None:
     (package.folder / "conforms.py").write_text(CONFORMS)
     options = ("--strict", "--explicit-package-bases", "--ignore-missing-imports", "--follow-imports=silent")
@@ -194,6 +195,7 @@ def test_the_model_is_exported_and_measured(package: Package) -> None:
     assert result["files"]["files.model"]["export"]["export"]["options"] == {"features": 16}
 
 
+@pytest.mark.exhaustive
 def test_the_program_of_a_model_that_tells_more_takes_long_texts(package: Package) -> None:
     program = package.folder / "tagger.pte"
     done = package.harness("export", "acme.tagger:tagger", "--output", program)
@@ -203,7 +205,7 @@ def test_the_program_of_a_model_that_tells_more_takes_long_texts(package: Packag
     assert len(read_signature(program, "get_max_seq_len").outputs) == 1
 
 
-@pytest.mark.parametrize("recipe", ["xnnpack_linear", "acme.recipes:lower"])
+@pytest.mark.parametrize("recipe", ["xnnpack_linear", pytest.param("acme.recipes:lower", marks=pytest.mark.exhaustive)])
 def test_the_recipe_delegates_linear_layers_alone(package: Package, recipe: str) -> None:
     done = package.harness("export", "acme.models:gate", "--recipe", recipe, "--output", "gate.pte")
     assert done.code == 0, done.stderr

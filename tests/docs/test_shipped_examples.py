@@ -105,7 +105,7 @@ def test_the_accuracy_example_reports_the_accuracy_of_each_bit_width(project: Pr
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "variants"), [("add", 1), ("mlp", 3)])
+@pytest.mark.parametrize(("name", "variants"), [("add", 1), pytest.param("mlp", 3, marks=pytest.mark.exhaustive)])
 def test_the_smallest_models_are_exported_and_run(project: Project, name: str, variants: int) -> None:
     done = project.harness("-b", MODELS / f"{name}.json")
     assert done.code == 0, done.stderr

@@ -25,6 +25,7 @@ def desk(many_phones: PhoneLab, tmp_path: Path) -> Iterator[Desk]:
     opened.tidy()
 
 
+@pytest.mark.exhaustive
 def test_two_harnesses_share_twenty_phones(desk: Desk, witness: Path, tmp_path: Path) -> None:
     test = one_test("t{number}", "{program} t{number} 0.{number}", matrix={"number": list(range(BENCHMARKS))})
     many = desk.project.write("many.json", generic(test))

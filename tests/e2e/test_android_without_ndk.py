@@ -108,6 +108,7 @@ def test_a_phone_generates_the_tokens_of_eager_torch(arm64_desk: Desk, decoders:
         assert list(array.array("q", (folder / f"depth{depth}.bin").read_bytes())) == expected[key]
 
 
+@pytest.mark.exhaustive
 def test_the_shipped_language_model_says_the_same_on_a_phone_and_here(arm64_desk: Desk) -> None:
     """The first and short generation of a launch is enough: an emulated phone takes nearly a second for each token."""
     project, shipped = arm64_desk.project, MODELS / "tiny_llama.json"
@@ -133,6 +134,7 @@ def test_the_shipped_language_model_says_the_same_on_a_phone_and_here(arm64_desk
     assert len(tokens["here"].split()) == 4
 
 
+@pytest.mark.exhaustive
 def test_releases_generate_the_same_tokens_on_a_phone(arm64_desk: Desk, decoders: Path) -> None:
     model = {"filename": "dynamic.pte", "location": str(decoders / "dynamic.pte")}
     generation = {"prompt_tokens": 8, "new_tokens": 8}

@@ -60,6 +60,7 @@ def test_a_model_is_measured_by_tests_that_find_it_in_their_bundle(desk: IPhoneD
     assert (desk.phones[0].apps[BENCHMARK_BUNDLE].folder / "signed").exists()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("test", "words"),
     [

@@ -60,6 +60,7 @@ def test_two_builds_of_one_app_are_installed_in_turns(desk: IPhoneDesk, spec: Pa
     assert "installed_in_turns" in codes(result)
 
 
+@pytest.mark.exhaustive
 def test_equal_builds_have_no_regression(desk: IPhoneDesk, spec: Path) -> None:
     sides = ("--control-program", desk.app("old", STEPS), "--treatment-program", desk.app("new", STEPS))
     phone = desk.phones[0]
@@ -83,6 +84,7 @@ def test_a_pair_that_lost_its_iphone_is_repeated(desk: IPhoneDesk, spec: Path) -
     assert result["comparison"]["verdict"] == "regression"
 
 
+@pytest.mark.exhaustive
 def test_an_iphone_that_does_not_return_has_no_verdict(desk: IPhoneDesk, spec: Path) -> None:
     phone = desk.phones[0]
     sides = ("--control-program", desk.app("old", STEPS), "--treatment-program", desk.app("new", STEPS * 2))

@@ -40,7 +40,10 @@ def watch_commits(
     return watch.harness("--since", watch.work.commits[0], *watch.diary, *FEW)
 
 
-@pytest.mark.parametrize(("count", "gain"), [(48, 0.03), (40, 0.06)])  # the latter takes the culprit back
+@pytest.mark.parametrize(
+    ("count", "gain"),
+    [pytest.param(48, 0.03, marks=pytest.mark.exhaustive), (40, 0.06)],  # the latter takes the culprit back
+)
 def test_exactly_the_culprits_among_many_commits_are_reported(tmp_path: Path, count: int, gain: float) -> None:
     need("git", "g++")
     chance = random.Random(count)
@@ -150,6 +153,7 @@ def test_in_a_history_with_merges_commits_of_branches_are_named_and_nothing_is_o
     assert "closed" not in {document["event"] for _, document in documents(watch)}
 
 
+@pytest.mark.exhaustive
 def test_a_repository_may_grow_while_it_is_watched(watch: Watch) -> None:
     chance, switch = random.Random(3), watch.project.folder / "switch"
     first = watch.work.commits[0]
@@ -179,7 +183,7 @@ def test_a_repository_may_grow_while_it_is_watched(watch: Watch) -> None:
     assert (status["owner"], status["activity"]["what"]) == (None, "stopped")
 
 
-@pytest.mark.parametrize("same", [True, False])
+@pytest.mark.parametrize("same", [True, pytest.param(False, marks=pytest.mark.exhaustive)])
 def test_commits_that_change_nothing_raise_no_alarm(watch: Watch, same: bool) -> None:
     for number in range(1, 31):
         watch.work.commit(f"Change {number}", same=same)

@@ -153,6 +153,7 @@ def test_status_summarises_progress_and_prints_everything_as_json(watch: Watch) 
     assert any("bisected: step of m/work" in event["text"] for event in status["events"])
 
 
+@pytest.mark.exhaustive
 def test_measure_only_detects_no_changes(watch: Watch) -> None:
     done = watch.harness("--since", watch.work.commits[0], "--no-regression", *FEW)
     assert done.code == 0, done.stderr
@@ -160,6 +161,7 @@ def test_measure_only_detects_no_changes(watch: Watch) -> None:
     assert watch.alarms() == []
 
 
+@pytest.mark.exhaustive
 def test_an_improvement_is_reported_and_is_not_a_failure(tmp_path: Path) -> None:
     need("git", "g++")
     watch = watch_of(Project(tmp_path, tmp_path / "cache"))

@@ -101,6 +101,7 @@ def test_commits_are_measured_and_compared_for_persons(project: Project, clone: 
         assert count_results(server) == 3
 
 
+@pytest.mark.exhaustive
 def test_a_comparison_goes_on_where_a_killed_dispatcher_left_it(project: Project) -> None:
     """The second one has the batches of the first, and what the branch meant then, although it has moved."""
     clone = offer_clone(project, slower=1.05, noise=0.2)  # so that one batch of pairs does not decide

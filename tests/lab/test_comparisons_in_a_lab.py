@@ -100,6 +100,7 @@ def check_launches(result: dict[str, Any]) -> None:
     assert len(metric["control"]["control_values"]) == len(metric["samples"])
 
 
+@pytest.mark.exhaustive
 def test_an_interrupted_comparison_goes_on(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C after the first batch; `--resume` counts its pairs."""
     spec = specification(project, "a")
@@ -130,6 +131,7 @@ def test_an_interrupted_comparison_goes_on(project: Project, monkeypatch: pytest
     assert done.code == ExitCode.UNDECIDED, done.stderr
 
 
+@pytest.mark.exhaustive
 def test_a_phone_that_is_unplugged_costs_one_batch(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = specification(project, "a")
     with start_phones(2) as phones, open_lab(project.folder) as lab, host(lab, "old", monkeypatch, phones):

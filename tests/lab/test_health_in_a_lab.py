@@ -19,6 +19,7 @@ LINE = (
 )
 
 
+@pytest.mark.exhaustive
 def test_a_hot_phone_gets_no_jobs_until_it_has_cooled(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = project.write("spec.json", generic(*(one_test(f"a-{number}", LINE) for number in range(4))))
     with start_phones(2) as phones, open_lab(project.folder) as lab, monkeypatch.context() as changed:

@@ -22,6 +22,7 @@ SLEEPING = (
 )
 
 
+@pytest.mark.exhaustive
 def test_a_host_that_dies_loses_no_job(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both hosts have the name of this machine, and caches of their own: each gets the file of the client."""
     project.write("model.bin", "a model of the client")

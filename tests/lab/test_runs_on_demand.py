@@ -129,6 +129,7 @@ def test_what_a_person_asks_for_is_measured_and_linked(project: Project, specifi
         assert "green" in server.get("/lab", headers={"Accept": "text/html"}).text
 
 
+@pytest.mark.exhaustive
 def test_a_killed_dispatcher_loses_no_request_and_stores_no_result_twice(
     project: Project, specifications: Path
 ) -> None:
@@ -150,6 +151,7 @@ def test_a_killed_dispatcher_loses_no_request_and_stores_no_result_twice(
         assert server.get(f"/api/v1/results/{before}").content == measured
 
 
+@pytest.mark.exhaustive
 def test_a_server_that_is_killed_while_a_run_goes_on_gets_its_result(project: Project, specifications: Path) -> None:
     folder = project.folder / "server"
     with open_lab(project.folder) as lab, lab.host("green"), run_server(folder) as server:
@@ -187,6 +189,7 @@ def test_a_request_that_is_cancelled_stops_what_measures_it(project: Project, sp
         assert count_results(server) == 1
 
 
+@pytest.mark.exhaustive
 def test_a_dispatcher_that_is_stopped_puts_its_request_back(project: Project, specifications: Path) -> None:
     project.write("offered/endless.json", generic(one_test("e", *slow(project, seconds=600))))
     with (

@@ -86,6 +86,7 @@ def test_changes_of_each_direction_are_selected_by_themselves() -> None:
     assert select_discovered_changes(changes, 10, Q) == {"better", "also better"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_of_a_hundred_unchanged_benchmarks_a_run_seldom_tells_an_improvement() -> None:
     """By itself each is called better in up to 1 %, so that a third of the runs would tell one."""

@@ -198,6 +198,7 @@ def test_exchanging_the_sides_mirrors_every_verdict(rows: list[list[float]]) -> 
         assert exchanged[name].evidence.improvement == pytest.approx(original[name].evidence.regression)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_equal_builds_raise_few_operator_alarms() -> None:
     """Compare equal builds 200 times on a noisy machine; false alarms must be rare."""

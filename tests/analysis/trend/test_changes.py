@@ -199,6 +199,7 @@ def make_points(stretches: list[tuple[int, float]], seed: int) -> list[SeriesPoi
     return noisy_points(levels, np.random.default_rng(9).standard_t(4, 2000) * 0.006, np.random.default_rng(seed))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @settings(deadline=None, max_examples=15)
 @given(piecewise_levels, st.integers(0, 99))
@@ -243,7 +244,7 @@ def describe_change(change: Change) -> tuple[str, ChangeKind, str, str, tuple[st
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", ["recorded", "bursty"])
+@pytest.mark.parametrize("noise", ["recorded", pytest.param("bursty", marks=pytest.mark.exhaustive)])
 def test_series_without_changes_raise_few_false_alarms(noise: str) -> None:
     if noise == "recorded":
         ratios = recorded_noise()

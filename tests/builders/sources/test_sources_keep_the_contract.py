@@ -26,6 +26,7 @@ def test_git(check: Check, repository: GitRepository, tmp_path: Path) -> None:
     check(SourceCase(lambda cache: opened("git", place, cache), commits, repository.state, "main"), tmp_path / "case")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow  # Mercurial starts slowly
 @each_check
 def test_mercurial(check: Check, tmp_path: Path) -> None:

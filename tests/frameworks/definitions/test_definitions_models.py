@@ -73,6 +73,7 @@ def test_plain_mobilenet_has_the_weights_of_torchvisions(options: dict[str, floa
     assert torch.equal(ours(image), torchvision_model(image))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore")  # Upstream's; the export process keeps them for its log.
 def test_plain_mobilenet_makes_the_program_of_torchvisions(tmp_path: Path) -> None:
     from frameworks.executorch.exporting.program import write_program  # noqa: PLC0415 - seconds

@@ -166,6 +166,7 @@ def test_its_programs_generate_what_torch_does(tmp_path: Path, recipe: str, atte
     assert program.report.constants == {**program.constants(), "get_eos_ids": (63,)}
 
 
+@pytest.mark.exhaustive
 def test_rounded_weights_stay_near_the_model_and_take_prompts_of_any_length(tmp_path: Path) -> None:
     program = ExportedDecoder(tmp_path / "program.pte", "xnnpack_8da4w")
     for count in (1, 16):

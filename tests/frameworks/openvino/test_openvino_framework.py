@@ -70,6 +70,7 @@ def test_what_openvino_does_not_do_is_refused(exported: Exported, tmp_path: Path
     assert completed.stderr.splitlines()[-1].startswith("error: ")
 
 
+@pytest.mark.exhaustive
 def test_exports_of_two_processes_are_equal(exported: Exported, tmp_path: Path) -> None:
     again = tmp_path / "again.zip"
     openvino.create(Settings(cache_dir=tmp_path)).export(Export(definition="mlp", recipe="fp32"), again, QuietTask())

@@ -61,6 +61,7 @@ def test_weights_and_activations_are_quantised(
     assert rounded != pytest.approx(exact, rel=1e-5)
 
 
+@pytest.mark.exhaustive
 def test_exports_of_two_processes_are_equal(quantised: tuple[Path, ExportReport], tmp_path: Path) -> None:
     again = tmp_path / "again.zip"
     openvino.create(Settings(cache_dir=tmp_path)).export(MLP, again, QuietTask())

@@ -186,7 +186,7 @@ def test_a_user_function_receives_its_options(tmp_path: Path) -> None:
     [
         ("failing", "ValueError: no such checkpoint"),
         ("killed", "was ended by SIGKILL.*making process_nets:killed"),
-        ("leaving", "ended without writing a program"),
+        pytest.param("leaving", "ended without writing a program", marks=pytest.mark.exhaustive),
     ],
 )
 def test_a_failure_is_reported_and_leaves_no_program(tmp_path: Path, function: str, words: str) -> None:
@@ -273,6 +273,7 @@ def returns_nothing(module, example_inputs, calibration):
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_recipe_of_the_user_lowers_by_function_and_by_entry_point(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

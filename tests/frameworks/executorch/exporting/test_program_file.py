@@ -32,6 +32,7 @@ print("FACTS" + json.dumps(facts))
 NAMES = ("add", "add_int", "chain", "channels_last", "nonzero", "linear")
 
 
+@pytest.mark.exhaustive
 def test_the_file_is_read_as_the_exporter_reads_it(programs: Path) -> None:
     completed = shell.run(Command((sys.executable, "-c", UPSTREAM, str(programs), *NAMES), timeout_s=300))
     assert completed.ok, completed.stderr

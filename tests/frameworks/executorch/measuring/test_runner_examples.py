@@ -23,6 +23,9 @@ from harness.testing.frameworks import benchmark_of
 from harness.testing.progress import RecordedProgress, RecordedTask
 from platforms.host.platform import Host
 from platforms.host.session import HostSession
+from tests.frameworks.executorch.mostly_native import build
+
+__all__ = ["build"]
 
 pytestmark = pytest.mark.slow
 

@@ -22,6 +22,9 @@ from frameworks.python_runner.turns import Turn, Turns
 from harness import shell
 from harness.core.build import Build
 from harness.core.command import Command, Completed
+from tests.frameworks.executorch.mostly_native import build
+
+__all__ = ["build"]
 
 BAD = {
     "stop": "on standard input: 'stop' is neither 'run N' nor 'end'",
