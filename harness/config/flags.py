@@ -339,15 +339,15 @@ UNSUPPORTED_FLAGS = {
 
 _COMMAND_FLAGS: Final = frozenset(
     {
-        *("--action", "--alarm", "--by", "--closed", "--reason"),
+        *("--by", "--closed", "--reason"),
         *("--failed", "--format", "--keep", "--kind", "--limit", "--older-than", "--vacuum", "--yes"),
         *("--allowed-host", "--artifact-mib", "--batch", "--body-mib", "--certificate", "--expires", "--host"),
         *("--json-log", "--key", "--port", "--public-url", "--rate", "--requests", "--scope", "--title"),
         *("--commits", "--results"),
         *("--data", "--each", "--examples", "--layers", "--minutes"),
-        *("--bad", "--benchmark", "--calibration", "--exec-dir", "--files", "--flush", "--from", "--good"),
-        *("--json", "--keep-mib", "--model", "--output", "-o", "--path", "--prune", "--recipe", "--seed", "--state"),
-        *("--unused-days", "--help", "-h", "--version", "-V", "--against", "--export", "--samples", "--section"),
+        *("--bad", "--benchmark", "--calibration", "--exec-dir", "--flush", "--from", "--good"),
+        *("--json", "--keep-mib", "--model", "--output", "-o", "--prune", "--recipe", "--seed", "--state"),
+        *("--unused-days", "--help", "-h", "--version", "-V", "--against", "--export", "--samples"),
         *("--rounds", "--tolerance"),
         *(
             "--as-class",
