@@ -283,6 +283,8 @@ def parse_cpus(value: object) -> object:
     Raises:
         UsageError: It is none of these.
     """
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)  # a file has numbers
     if not isinstance(value, str) or value in get_args(CpuKind):
         return value
     if value == "none":

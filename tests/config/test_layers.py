@@ -180,6 +180,7 @@ def test_cpus_are_numbers_ranges_or_none_at_all() -> None:
     assert resolved({"cpus": "0-3," * 1000 + "2"}).cpus == (0, 1, 2, 3)
     assert resolved({"cpus": "none"}).cpus == ()
     assert resolved({"cpus": "big"}).cpus == "big"
+    assert resolved({"cpus": 2}).cpus == (2,), "a number, as a file of TOML has it"
     assert resolved().cpus is None
 
 
