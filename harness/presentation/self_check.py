@@ -67,10 +67,8 @@ def conclude(sensitivity: Sensitivity) -> MachineVerdict:
         if finite[0] == finite[-1]
         else f"{_format_share(finite[0])} to {_format_share(finite[-1])}"
     )
-    text = (
-        f"nothing speaks against this machine: changes of {span} can be shown with {checks[0].budget} pairs; {counts}"
-    )
-    return MachineVerdict(True, text)
+    shown = f"changes of {span} can be shown with {checks[0].budget} pairs"
+    return MachineVerdict(True, f"nothing speaks against verdicts of this machine: {shown}; {counts}")
 
 
 def total_told_apart(checks: Sequence[BenchmarkCheck]) -> tuple[int, int]:

@@ -20,7 +20,7 @@ def test_the_verdict_is_one_sentence_with_the_smallest_change() -> None:
     conclusion = conclude(sensitivity_of(CHECK))
     assert conclusion.is_good
     assert conclusion.text == (
-        "nothing speaks against this machine: changes of 0.84 % can be shown with 100 pairs; "
+        "nothing speaks against verdicts of this machine: changes of 0.84 % can be shown with 100 pairs; "
         "equal programs were told apart in 0 of 12 comparisons"
     )
 

@@ -71,7 +71,9 @@ def test_the_last_self_check_is_shown_with_its_age_and_device(tmp_path: Path) ->
     finding = self_check.diagnose(settings, device("A"))
     assert finding.ok
     assert finding.found.startswith("A on ")
-    assert "(just now): nothing speaks against this machine: changes of 0.84 % can be shown" in finding.found
+    assert (
+        "(just now): nothing speaks against verdicts of this machine: changes of 0.84 % can be shown" in finding.found
+    )
 
 
 def test_a_later_comparison_with_itself_keeps_what_can_be_shown(tmp_path: Path) -> None:
