@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,14 +17,14 @@ PACKAGES: Final = ("harness", "platforms", "frameworks", "reporters")
 NAME_OF_TYPE: Final = re.compile(r"[A-Z][A-Z0-9]*[a-z]\w*")
 
 
-def read_modules() -> Iterator[tuple[str, ast.Module]]:
-    """Yield path and tree of each module of the product."""
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+@functools.cache
+def read_modules() -> Sequence[tuple[str, ast.Module]]:
+    """Return path and tree of each module of the product."""
+    paths = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+    return [(path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
 
 
-def find_public_classes(modules: list[tuple[str, ast.Module]]) -> dict[str, list[str]]:
+def find_public_classes(modules: Sequence[tuple[str, ast.Module]]) -> dict[str, list[str]]:
     """Return where each name of a public class is defined."""
     places: defaultdict[str, list[str]] = defaultdict(list)
     for path, tree in modules:
@@ -55,13 +56,13 @@ def find_aliases(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def test_public_classes_have_names_of_their_own() -> None:
-    places = find_public_classes(list(read_modules()))
+    places = find_public_classes(read_modules())
     assert len(places) > 1000
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
 def test_no_alias_of_a_type_has_the_name_of_a_class() -> None:
-    modules = list(read_modules())
+    modules = read_modules()
     classes = find_public_classes(modules)
     aliases = [(path, name, line) for path, tree in modules for name, line in find_aliases(tree)]
     assert len(aliases) > 100

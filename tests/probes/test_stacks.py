@@ -49,10 +49,10 @@ def test_branches_too_small_for_a_picture_are_left_out_of_the_tree_and_not_of_th
 def test_hostile_profiles_are_bounded_and_lose_no_sample() -> None:
     profile = StackProfile()
     profile._nodes = stacks._NODES - 10
-    for number in range(1000):
+    for number in range(50):
         profile.add([Frame(f"f{number}" * 1000, "m")] * 1000)
-    assert profile.samples == 1000
-    assert sum(int(line.rpartition(" ")[2]) for line in profile.fold().splitlines()) == 1000
+    assert profile.samples == 50
+    assert sum(int(line.rpartition(" ")[2]) for line in profile.fold().splitlines()) == 50
     assert max(len(each.symbol) for each in profile.list_functions()) <= 300
 
 
