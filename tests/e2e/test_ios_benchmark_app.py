@@ -81,6 +81,7 @@ def test_tests_that_do_not_pass_are_no_result(desk: IPhoneDesk, test: XCTestScri
     assert words in result["reason"]
 
 
+@pytest.mark.exhaustive
 def test_tests_that_hang_are_ended_with_their_time(desk: IPhoneDesk) -> None:
     done = measure(desk, XCTestScript(f"test_forward_{NAME}", (0.001,), then="sleep 600"), timeout=20)
     assert done.code == 4, done.stderr + done.stdout

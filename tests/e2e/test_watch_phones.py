@@ -71,6 +71,7 @@ def test_a_commit_waits_for_its_lost_phone_to_return(watch: Watch, desk: Desk) -
     assert watch.status()["last_error"] is None
 
 
+@pytest.mark.exhaustive
 def test_two_platforms_are_measured_by_one_watcher(watch: Watch, desk: Desk) -> None:
     phone = desk.phones[0]
     arguments = ("--since", watch.work.commits[1], "--platforms", "host", "android", "--interval", "3600", *FEW)

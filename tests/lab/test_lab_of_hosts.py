@@ -294,6 +294,7 @@ def test_jobs_whose_devices_all_went_away_end_as_lost(project: Project) -> None:
     assert '"device_lost"' in result.read_text()
 
 
+@pytest.mark.exhaustive
 def test_jobs_that_a_scheduler_forgot_are_submitted_again(project: Project) -> None:
     tests = [one_test(f"a-{number}", *_slow(project, seconds=2)) for number in range(4)]
     spec = project.write("spec.json", generic(*tests))

@@ -208,6 +208,7 @@ def test_a_dispatcher_that_is_stopped_puts_its_request_back(project: Project, sp
         assert "Traceback" not in dispatcher.text
 
 
+@pytest.mark.exhaustive
 def test_a_dispatcher_waits_for_a_lab_that_is_away(project: Project, specifications: Path) -> None:
     with run_server(project.folder / "server") as server, open_lab(project.folder) as lab, lab.host("green"):
         port = lab.address.rpartition(":")[2]

@@ -293,6 +293,7 @@ def test_the_likeliest_suspects_are_a_minimal_set() -> None:
     assert {suspect.commit for suspect in search.posterior().likeliest()} == {"c16", "c17", "c18"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_recorded_noise_rarely_misleads() -> None:
     noise, trials, hits = recorded_noise(), 40, 0

@@ -44,6 +44,7 @@ def test_changesets_resolve_by_every_kind_of_name(user: HgRepository, hg_source:
         assert hg_source.resolve(name).id == second_node, name
 
 
+@pytest.mark.exhaustive
 def test_revision_numbers_and_tip_are_those_of_the_users_repository(
     user: HgRepository, cache: Path, tmp_path: Path
 ) -> None:
@@ -286,6 +287,7 @@ def published(tmp_path: Path) -> tuple[HgRepository, HgRepository, HgSource]:
     return remote, clone, HgSource(clone.path, cache_dir=tmp_path / "cache")
 
 
+@pytest.mark.exhaustive
 def test_a_bookmark_of_the_remote_is_followed_although_the_clone_has_a_copy(
     published: tuple[HgRepository, HgRepository, HgSource],
 ) -> None:
@@ -301,6 +303,7 @@ def test_a_bookmark_of_the_remote_is_followed_although_the_clone_has_a_copy(
     assert source.resolve("topic").id == users, "the user's contains that of the remote"
 
 
+@pytest.mark.exhaustive
 def test_a_bookmark_that_the_remote_no_longer_has_is_not_followed(
     published: tuple[HgRepository, HgRepository, HgSource],
 ) -> None:

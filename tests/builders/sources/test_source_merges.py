@@ -155,6 +155,7 @@ def test_each_commit_of_the_line_is_a_child_of_the_one_before_by_its_first_paren
         assert before == next(parent for parent in history[commit] if older in contained(parent))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow  # Mercurial starts slowly
 def test_a_merge_in_mercurial(tmp_path: Path, cache: Path) -> None:
     require("hg")

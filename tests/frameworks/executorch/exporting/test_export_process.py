@@ -295,6 +295,7 @@ def test_a_recipe_of_the_user_lowers_by_function_and_by_entry_point(
     assert by_function.md5 == by_name.md5 == export(Export(definition="mlp", recipe="portable"), tmp_path / "ours").md5
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_recipe_that_returns_no_program_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "careless_recipes.py").write_text(RECIPES)
