@@ -25,6 +25,8 @@ from tests.docs.pages import ROOT
 RELEASES = installation.install_command(["tested"])
 REMEDY = f"{RELEASES} ({packages.WITHOUT_CUDA})" if sys.platform == "linux" else RELEASES
 """Neither torch nor executorch is there: releases that belong together, and on Linux the word on CUDA."""
+FASTER = frozenset({"ruamel-yaml-clib"})
+"""What nothing needs, and what makes importing ExecuTorch faster."""
 
 HIDING = f'''
 """Hides packages from this interpreter and from every one that it starts: modules and metadata."""
@@ -163,7 +165,7 @@ def test_each_package_is_brought_by_the_extra_that_messages_name() -> None:
     names = {canonicalize_name(package): extra for package, extra in EXTRAS.items()}
     assert {package: extra for package, extra in names.items() if package not in brought[extra]} == {}
     assert brought["all"] >= names.keys()
-    assert brought["executorch"] == brought["tested"] == set(EXPORTS)
+    assert brought["executorch"] == brought["tested"] == {*EXPORTS, *FASTER}
     assert set(RUNNER) <= set(EXPORTS)
 
 
@@ -185,9 +187,10 @@ def test_the_tested_set_is_written_alike_everywhere() -> None:
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     pins = {Requirement(line).name: Requirement(line) for line in lines if line and not line.startswith("#")}
     frameworks = {*onnxruntime.EXTRAS, *tflite.EXTRAS} - {"numpy", "torch"}
-    assert pins.keys() == {canonicalize_name(package) for package in EXTRAS} | frameworks
+    assert pins.keys() == {canonicalize_name(package) for package in EXTRAS} | frameworks | FASTER
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert {str(Requirement(line)) for line in project["tested"]} == {str(pins[package]) for package in EXPORTS}
+    tested = {str(Requirement(line)) for line in project["tested"]}
+    assert tested == {str(pins[package]) for package in (*EXPORTS, *FASTER)}
     ranges = (
         Requirement(line)
         for extra in ("executorch", "vision", "openvino", "efficientnet", "onnxruntime", "tflite")
