@@ -52,8 +52,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
-# Shared machines pause for longer than any deadline; a test's speed is not what is tested.
-settings.register_profile("calm", deadline=None)
+# Shared machines pause for longer than any deadline; a test's speed is not what is tested. Each run has other examples.
+settings.register_profile("calm", deadline=None, max_examples=40)
 settings.load_profile("calm")
 
 

@@ -188,6 +188,7 @@ def test_the_examples_pass_the_linter_and_formatter(package: Package) -> None:
         assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.exhaustive
 def test_the_model_is_exported_and_measured(package: Package) -> None:
     done = package.harness("-b", package.folder / "examples" / "gate.json")
     assert done.outcomes() == {"gate": "ok"}, done.stderr

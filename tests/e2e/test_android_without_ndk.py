@@ -79,6 +79,7 @@ def decoders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return share_language_models(tmp_path_factory)
 
 
+@pytest.mark.exhaustive
 def test_a_phone_generates_the_tokens_of_eager_torch(arm64_desk: Desk, decoders: Path) -> None:
     project, folder = arm64_desk.project, decoders
     model = {"filename": "dynamic.pte", "location": str(folder / "dynamic.pte")}

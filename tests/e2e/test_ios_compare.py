@@ -71,6 +71,7 @@ def test_equal_builds_have_no_regression(desk: IPhoneDesk, spec: Path) -> None:
     assert result["comparison"]["verdict"] in {"no change", "undecided"}
 
 
+@pytest.mark.exhaustive
 def test_a_pair_that_lost_its_iphone_is_repeated(desk: IPhoneDesk, spec: Path) -> None:
     phone = desk.phones[0]
     sides = ("--control-program", desk.app("old", STEPS), "--treatment-program", desk.app("new", STEPS * 2))

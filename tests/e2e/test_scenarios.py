@@ -132,6 +132,7 @@ def test_cold_steady_and_sustained_figures_come_from_one_test(project: Project, 
     check_figures(result)
 
 
+@pytest.mark.exhaustive
 def test_a_phone_is_paced_by_the_same_runner(desk: Desk, runner: Build) -> None:
     libraries = sorted((wheel_with_sdk().package / "lib").glob("libexecutorch*.so"))
     given = (str(runner.programs["program"]), *(f"{library.name}={library}" for library in libraries))

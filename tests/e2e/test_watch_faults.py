@@ -33,6 +33,7 @@ def watch(tmp_path: Path) -> Watch:
     return watch_of(Project(tmp_path, tmp_path / "cache"))
 
 
+@pytest.mark.exhaustive
 def test_a_watcher_killed_at_random_counts_each_commit_once_and_notifies_once(watch: Watch) -> None:
     chance = random.Random(5)
     for number in range(1, 15):

@@ -48,6 +48,7 @@ def test_every_phone_has_a_series(watch: Watch, desk: Desk) -> None:
         assert list(measured) == watch.work.commits[1:]
 
 
+@pytest.mark.exhaustive
 def test_a_commit_waits_for_its_lost_phone_to_return(watch: Watch, desk: Desk) -> None:
     phone = desk.phones[0]
     arguments = ("--since", watch.work.commits[0], *on(desk, 0), "--pairs", "40", "--precision", "0.00001")

@@ -75,6 +75,7 @@ def test_a_host_builds_each_commit_once_for_all_clients(project: Project, clone:
     assert len(list((lab.folder / "green" / "lab" / "builds").iterdir())) == 2
 
 
+@pytest.mark.exhaustive
 def test_a_host_that_dies_while_it_builds_is_replaced(project: Project, clone: History) -> None:
     spec = project.folder / "spec.json"
     flags = ("--repo-dir", str(clone.folder), "--frameworks-dir", str(clone.recipes))

@@ -161,6 +161,7 @@ def test_a_killed_process_begins_anew_and_its_job_is_done_once(project: Project)
     assert (project.folder / "launched").read_text() == "xx"
 
 
+@pytest.mark.exhaustive
 def test_a_withdrawn_device_ends_its_job_and_stays_out_until_it_is_returned(project: Project) -> None:
     slow = project.write("slow.json", generic(one_test("a", *_slow(project, seconds=10))))
     quick = project.write("quick.json", generic(one_test("b", observe(5, 6))))

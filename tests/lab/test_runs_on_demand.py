@@ -289,6 +289,7 @@ def test_whatever_is_killed_every_request_is_done_once(project: Project) -> None
         assert [result["meta"]["user"] for result in results] == [each["person"] for each in ended]
 
 
+@pytest.mark.exhaustive
 def test_a_class_measures_as_many_requests_at_once_as_it_has_devices(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

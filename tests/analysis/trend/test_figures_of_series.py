@@ -178,6 +178,7 @@ def test_steps_close_to_each_other_are_measured_each_by_itself(gap: int) -> None
     assert back.effect.log_ratio == pytest.approx(-0.2, abs=0.003)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_reader_goes_on_where_another_one_stopped() -> None:
     points = points_with([(0.0,) * 5] * 150 + [(0.02,) * 5] * 150 + [TAIL] * 100 + [(0.0,) * 5] * 50)

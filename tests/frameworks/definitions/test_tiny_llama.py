@@ -143,7 +143,10 @@ class ExportedDecoder:
 
 @pytest.mark.parametrize(
     ("recipe", "attention", "backends"),
-    [("portable", "custom_sdpa", False), ("xnnpack_fp32", "plain", True)],
+    [
+        ("portable", "custom_sdpa", False),
+        pytest.param("xnnpack_fp32", "plain", True, marks=pytest.mark.exhaustive),
+    ],
 )
 def test_its_programs_generate_what_torch_does(tmp_path: Path, recipe: str, attention: str, backends: bool) -> None:
     program = ExportedDecoder(tmp_path / "program.pte", recipe, attention=attention)

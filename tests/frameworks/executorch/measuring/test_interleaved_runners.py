@@ -10,6 +10,9 @@ from frameworks import executorch
 from harness.config.settings import Settings
 from harness.testing import frameworks as contract
 from harness.testing.frameworks import FrameworkCase, benchmark_of
+from tests.frameworks.executorch.mostly_native import build
+
+__all__ = ["build"]
 
 pytestmark = pytest.mark.slow
 

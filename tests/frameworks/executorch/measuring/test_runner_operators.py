@@ -123,6 +123,7 @@ def test_a_switch_takes_no_argument(native_runner: Path) -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_the_inspector_reads_the_trace(native_runner: Path, programs: Path, tmp_path: Path) -> None:
     trace = tmp_path / "chain.etdump"
     plain = ("--model", str(programs / "chain.pte"), "--iter", "2", "--etdump", str(trace))
