@@ -100,7 +100,7 @@ $(VENV)/.dev: $(VENV)/.run
 system:
 	@packages=""; \
 	need() { command -v "$$1" > /dev/null || packages="$$packages $$2"; }; \
-	need g++ g++; need cmake cmake; need make make; need taskset util-linux; need git git; need hg mercurial; \
+	need g++ g++; need cmake cmake; need make make; need taskset util-linux; need git git; need hg mercurial; need adb adb; \
 	need zsh zsh; need fish fish; need chromium chromium; need ccache ccache; \
 	need aarch64-linux-gnu-g++ "g++-aarch64-linux-gnu libc6-dev-arm64-cross"; \
 	command -v ios > /dev/null || need npm npm; \
