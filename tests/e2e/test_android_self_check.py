@@ -12,6 +12,7 @@ from tests.e2e.desk import AS_BOUGHT, Desk, compile_witness, program_starts, set
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.exhaustive
 def test_a_phone_is_checked_with_a_program_that_runs_there(desk: Desk) -> None:
     phone = desk.phones[0]
     program = compile_witness(desk.project.folder, "same", STEPS=100_000, LABEL="same")

@@ -143,6 +143,7 @@ def test_a_phone_is_paced_by_the_same_runner(desk: Desk, runner: Build) -> None:
     check_figures(result)
 
 
+@pytest.mark.exhaustive
 def test_paced_builds_are_compared_in_pairs_of_launches(project: Project, runner: Build) -> None:
     spec, program = write_paced(project, sustained_s=10), runner.programs["program"]
     other = project.write("other", f'#!/bin/sh\nexec {shlex.quote(str(program))} "$@"\n')

@@ -130,6 +130,7 @@ def test_the_alarm_page_names_commit_author_and_a_command_to_reproduce(watch: Wa
     assert again.read()[-1]["comparison"]["verdict"] == "regression"
 
 
+@pytest.mark.exhaustive
 def test_status_summarises_progress_and_prints_everything_as_json(watch: Watch) -> None:
     assert watch.harness("--since", watch.work.commits[0], *FEW).code == 1
     told = watch.project.harness("status")

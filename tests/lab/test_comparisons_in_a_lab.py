@@ -153,6 +153,7 @@ def test_a_phone_that_is_unplugged_costs_one_batch(project: Project, monkeypatch
     assert result["comparison"]["verdict"] == "regression"
 
 
+@pytest.mark.exhaustive
 def test_a_program_that_fails_is_a_failure(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = specification(project, "a")
     broken = project.write("broken.sh", "#!/bin/sh\nexit 7\n")

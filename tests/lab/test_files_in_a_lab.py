@@ -90,6 +90,7 @@ def test_what_a_peer_no_longer_has_whole_comes_from_the_client(
     assert file.sha256 in {path.parent.name for path in lab.folder.glob("*/lab/files/*/content")}
 
 
+@pytest.mark.exhaustive
 def test_hosts_that_do_not_reach_each_other_get_all_from_the_client(client: CountingClient, tmp_path: Path) -> None:
     files = _file(tmp_path, b"fourth")
     first, second, third, *_ = _addresses(client)

@@ -204,6 +204,7 @@ def test_an_interrupted_client_leaves_nothing_that_measures(project: Project) ->
         assert again.code == 0, again.stderr
 
 
+@pytest.mark.exhaustive
 def test_a_client_that_waits_for_a_device_may_be_interrupted_without_harm_to_whoever_has_it(project: Project) -> None:
     first = project.write("first.json", generic(one_test("a", *_slow(project, seconds=600))))
     second = project.write("second.json", generic(one_test("b", observe(5, 6))))
@@ -250,6 +251,7 @@ def test_nothing_is_told_over_plain_http(lab: Lab) -> None:
             assert requests.get(f"http://127.0.0.1:{port}/{path}", timeout=10).status_code == 404
 
 
+@pytest.mark.exhaustive
 def test_a_client_whose_scheduler_dies_says_so(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", *_slow(project, seconds=600))))
     with (
@@ -269,6 +271,7 @@ def test_a_client_whose_scheduler_dies_says_so(project: Project) -> None:
         assert "distributed" not in host.text
 
 
+@pytest.mark.exhaustive
 def test_a_host_that_lost_its_lab_waits_for_it_and_can_be_stopped(tmp_path: Path) -> None:
     with open_lab(tmp_path) as opened, opened.host("green") as host:
         opened.scheduler.started.kill()

@@ -170,6 +170,7 @@ def test_a_server_that_is_killed_while_a_run_goes_on_gets_its_result(project: Pr
         assert (project.folder / "launched").read_text() == "x"
 
 
+@pytest.mark.exhaustive
 def test_a_request_that_is_cancelled_stops_what_measures_it(project: Project, specifications: Path) -> None:
     project.write("offered/endless.json", generic(one_test("e", *slow(project, seconds=600))))
     with (
