@@ -56,10 +56,10 @@ def test_every_result_is_stored_once_though_the_server_is_killed_while_eight_rep
     expected = {f"r{part}-{number}" for part in range(REPORTERS) for number in range(RESULTS // REPORTERS)}
     with run_server(tmp_path) as first, reporters(tmp_path, first.url) as processes:
         port = first.url.rpartition(":")[2]
-        kill_when(first, len(expected) // 5)
+        kill_when(first, len(expected) // 10)
         for life in range(2, KILLS + 1):
             with run_server(tmp_path, "--port", port) as server:
-                kill_when(server, len(expected) * life // 5)
+                kill_when(server, len(expected) * life // 10)
         with run_server(tmp_path, "--port", port) as server:
             for process in processes:
                 assert process.wait(600) == 0
@@ -76,7 +76,7 @@ def test_every_result_is_stored_once_though_the_server_is_killed_while_eight_rep
 
 def kill_when(server: ServerProcess, count: int) -> None:
     """Kill a server as soon as it has stored so many results."""
-    wait_until(lambda: len(stored_uids(server.folder)) >= count, within_s=300)
+    wait_until(lambda: len(stored_uids(server.folder)) >= count, within_s=600)
     server.process.send_signal(signal.SIGKILL)
     server.process.wait()
 
