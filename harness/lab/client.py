@@ -100,14 +100,15 @@ class LabClient:
         with self._reaching_scheduler():
             return dict(self._client.run_on_scheduler(scheduler.count_devices))
 
-    def age_s(self) -> float:
-        """Return how long ago the scheduler began, in seconds.
+    def last_change(self) -> tuple[str, float]:
+        """Return why devices may still be on their way: what happened, and how long ago in seconds.
 
         Raises:
             LabLost: The scheduler went away.
         """
         with self._reaching_scheduler():
-            return float(self._client.run_on_scheduler(scheduler.age_s))
+            words, ago_s = self._client.run_on_scheduler(scheduler.last_change)
+            return str(words), float(ago_s)
 
     def list_tasks(self) -> Sequence[tuple[str, str, str]]:
         """Return name, state and address of the process of each job that the lab knows.

@@ -1,4 +1,7 @@
-"""Devices for a command, in a lab that may have just begun, so that its hosts are still joining it."""
+"""Devices for a command, in a lab whose devices may still be on their way.
+
+It may have just begun; or the process of a device is started anew, because it broke or comes back into the pool.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from harness.lab.targets import LabEmpty, NoSuchClass, NoSuchDevice, Target, cho
 from harness.shell import pause
 
 _JOINING_S: Final = 30.0
-"""How long hosts take to join a lab that began, or began again."""
+"""How long hosts take to join a lab that began, or began again, and to bring a device back."""
 _AGAIN_S: Final = 2.0
 
 
 def find_targets(
     client: LabClient, settings: Settings, progress: Progress, check: Callable[[], None] = lambda: None
 ) -> tuple[Sequence[Place], Sequence[Target]]:
-    """Return the devices of a lab, and which may do the jobs; without those, wait until the lab has had time for them.
+    """Return the devices of a lab, and which may do the jobs; without those, wait while they may be on their way.
 
     Args:
         client: Client of the lab.
@@ -42,13 +45,13 @@ def find_targets(
         try:
             targets = choose_targets(places, settings.device_class, settings.devices)
         except (LabEmpty, NoSuchClass, NoSuchDevice) as error:
-            age_s = client.age_s()
+            change, ago_s = client.last_change()
             now = time.monotonic()
-            if age_s >= _JOINING_S or (end is not None and now >= end):  # its clock may have been set back
+            if ago_s >= _JOINING_S or (end is not None and now >= end):  # its clock may have been set back
                 raise
             if end is None:
                 end = now + _JOINING_S
-                progress.say(f"{error.message}, which began {max(age_s, 0.0):.0f} s ago: waiting for its hosts")
+                progress.say(f"{error.message}; {change} {max(ago_s, 0.0):.0f} s ago: waiting")
         else:
             chosen = tuple(chain.from_iterable(target.places for target in targets))
             for line in explain_wrong_clocks(find_wrong_clocks(chosen)):

@@ -134,6 +134,16 @@ def count_devices(dask_scheduler: Scheduler | None = None) -> dict[str, int]:
     return dict(Counter(name for worker in workers.values() for name, amount in worker.resources.items() if amount))
 
 
-def age_s(dask_scheduler: Scheduler | None = None) -> float:
-    """Return how long ago the scheduler began, in seconds. Runs in the scheduler."""
-    return time.time() - float(dask_scheduler.time_started) if dask_scheduler is not None else 0.0
+def last_change(dask_scheduler: Scheduler | None = None) -> tuple[str, float]:
+    """Return why devices may still be on their way, and since when. Runs in the scheduler.
+
+    Returns:
+        What happened, in words for people; and how long ago, in seconds.
+    """
+    if dask_scheduler is None:
+        return "the lab began", 0.0
+    events: Any = dask_scheduler.get_events("all")
+    left = [when for when, event in events if event.get("action") == "remove-worker"]
+    began, last_left = float(dask_scheduler.time_started), max(left, default=0.0)
+    words, when = ("one of its processes ended", last_left) if last_left > began else ("the lab began", began)
+    return words, time.time() - when

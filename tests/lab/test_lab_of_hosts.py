@@ -184,6 +184,9 @@ def test_a_withdrawn_device_ends_its_job_and_stays_out_until_it_is_returned(proj
             assert client.poll() is None
             done = project.harness("lab", "return", opened.address, device)
             assert done.code == 0, done.stderr
+            late = project.write("late.json", generic(one_test("c", observe(5, 6))))
+            late_done = project.harness(late, "--lab", opened.address)  # while its process is started anew
+            assert late_done.code == 0, late_done.stderr
             output, _ = client.communicate(timeout=BEGINNING_S)
             assert client.returncode == 0, output
     done = project.harness(*words)

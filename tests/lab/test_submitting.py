@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -18,6 +20,7 @@ from harness.flows.measure.plan import Failure
 from harness.lab import joining, submitting
 from harness.lab.client import AnswerLost, LabLost, LabTask
 from harness.lab.jobs import ChosenSettings, JobReport, LabFile, LabJob, Place, own_versions
+from harness.lab.scheduler import last_change
 from harness.lab.submitting import JobFiles, Submission, Submitter
 from harness.lab.targets import LabEmpty, Target
 from harness.testing.frameworks.case import benchmark_of
@@ -243,8 +246,8 @@ class Young(FakeClient):
         super().__init__()
         self.began_s, self.looks = age_s, looks
 
-    def age_s(self) -> float:
-        return self.began_s
+    def last_change(self) -> tuple[str, float]:
+        return "the lab began", self.began_s
 
     def places(self) -> Sequence[Place]:
         self.looks -= 1
@@ -258,6 +261,17 @@ def test_a_lab_that_has_just_begun_gets_time_for_its_hosts_to_join(monkeypatch: 
     assert sorted(jobs.accepted) == ["0", "1", "2", "3"]
     with pytest.raises(LabEmpty):
         submit_to(Young(31.0, looks=2), Jobs(), monkeypatch)
+
+
+def test_a_process_that_ended_a_moment_ago_may_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1_000.0)
+    old = SimpleNamespace(time_started=100.0, get_events=lambda _: ((200.0, {"action": "add-worker"}),))
+    assert last_change(cast("Any", old)) == ("the lab began", 900.0)
+    left = ((990.0, {"action": "remove-worker"}), (995.0, {"action": "add-client"}))
+    assert last_change(cast("Any", SimpleNamespace(time_started=100.0, get_events=lambda _: left))) == (
+        "one of its processes ended",
+        10.0,
+    )
 
 
 def test_a_lab_whose_clock_was_set_back_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:

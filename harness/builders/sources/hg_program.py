@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -84,11 +85,12 @@ def hg(*arguments: str, at: Path | None, setting: str | None = None, timeout_s: 
         HgFailed: It failed.
         EnvironmentProblem: It cannot be started.
     """
-    if shell.which("hg") is None:
+    program = os.environ.get("CHGHG") or "hg"  # where `hg` is `chg`, whose server does not understand strict flags
+    if shell.which(program) is None:
         raise EnvironmentProblem("Mercurial is not installed", hint="install it (`apt-get install mercurial`)")
     where = (["--repository", str(at)] if at else []) + (["--config", setting] if setting else [])
     completed = shell.run(
-        Command(("hg", "--noninteractive", *where, *arguments), env=_ENVIRONMENT, timeout_s=timeout_s)
+        Command((program, "--noninteractive", *where, *arguments), env=_ENVIRONMENT, timeout_s=timeout_s)
     )
     if not completed.ok:
         aborts = [line for line in completed.stderr.splitlines() if line.startswith("abort:")]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -247,6 +248,20 @@ def test_missing_hg_is_reported(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(EnvironmentProblem, match="not installed"):
         hg_source.resolve("default")
+
+
+def test_where_hg_is_chg_the_real_program_is_started(
+    user: HgRepository, hg_source: HgSource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """People who call `chg` by the name `hg` tell it with `CHGHG` where Mercurial itself is."""
+    require("chg")
+    monkeypatch.setenv("CHGHG", str(shutil.which("hg")))
+    monkeypatch.setenv("CHGSOCKNAME", str(tmp_path / "server"))
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs" / "hg").symlink_to(str(shutil.which("chg")))
+    node = user.commit("one")
+    monkeypatch.setenv("PATH", str(tmp_path / "programs"), prepend=os.pathsep)
+    assert hg_source.resolve("default").id == node
 
 
 def test_hg_branches(user: HgRepository, cache: Path) -> None:
