@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -78,10 +77,12 @@ def label_results(results: Sequence[Result]) -> list[str]:
         result.benchmark.title + (f" on {result.device.name}" if several_devices and result.device else "")
         for result in results
     ]
-    shared = {label for label, count in Counter(labels).items() if count > 1}
     metrics = [result.comparison.metric if result.comparison is not None else "" for result in results]
+    metrics_of: dict[str, set[str]] = {}
+    for label, metric in zip(labels, metrics, strict=True):
+        metrics_of.setdefault(label, set()).add(metric)
     return [
-        f"{label}: {metric}" if label in shared and metric else label
+        f"{label}: {metric}" if metric and len(metrics_of[label]) > 1 else label
         for label, metric in zip(labels, metrics, strict=True)
     ]
 

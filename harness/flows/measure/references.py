@@ -46,6 +46,11 @@ def is_compared(benchmark: Benchmark) -> bool:
     return is_evaluated(benchmark) or benchmark.same_work is not None
 
 
+def executes_examples(benchmark: Benchmark) -> bool:
+    """Return whether a runner can be given examples: commands and apps of the user's own take none."""
+    return not benchmark.commands and benchmark.app is None
+
+
 def prepare_references(
     plan: Plan, files: Files, settings: Settings, progress: Progress, kept_outputs: Path | None = None
 ) -> PreparedReferences:
@@ -86,21 +91,21 @@ def _prepare(benchmark: Benchmark, framework: Framework, settings: Settings, pro
         EnvironmentProblem: A package is missing, or the cache cannot be written.
     """
     if benchmark.same_work is not None and not is_evaluated(benchmark):
-        if benchmark.commands or benchmark.app is not None:
+        if not executes_examples(benchmark):
             raise BenchmarkFailed(
-                f"{benchmark.title}: it has commands of its own, which execute no examples",
+                "it has commands of its own, which execute no examples",
                 hint="leave out `commands`: the framework knows its runner",
             )
         benchmark = benchmark.model_copy(update={"data": benchmark.data or _RANDOM})
     if benchmark.data is None:
         raise BenchmarkFailed(
-            f"{benchmark.title}: it asks for `{ACCURACY}`, and has no `data` to evaluate with",
+            f"it asks for `{ACCURACY}`, and has no `data` to evaluate with",
             hint='name a data set in the test, such as "data": "random", or leave out the kind',
         )
     export = _find_export(benchmark)
     if export is None or not isinstance(framework, Exporter):
         raise BenchmarkFailed(
-            f"{benchmark.title}: its outputs cannot be evaluated, because its model is not exported here",
+            "its outputs cannot be evaluated, because its model is not exported here",
             hint="give its file an `export`: the outputs of the model before lowering are computed from its definition",
         )
     from harness.files.examples import read_manifest  # noqa: PLC0415 - NumPy, which only evaluations need

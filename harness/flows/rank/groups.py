@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from harness.core.benchmark import FRAMEWORK_AXIS, Benchmark
 from harness.core.errors import UsageError
+from harness.flows.measure.references import executes_examples
 
 _SAME_WORK = frozenset({FRAMEWORK_AXIS, "backend", "recipe", "delegate", "runner", "suffix", "precision"})
 """Axes that leave the work the same, where nothing is exported that says what it is."""
@@ -31,7 +32,7 @@ def group_benchmarks(benchmarks: Sequence[Benchmark]) -> tuple[RankingGroup, ...
     Seeds are no part of it: what was exported from other weights is to be shown as other work, beside the rest.
 
     Raises:
-        UsageError: No group has two benchmarks.
+        UsageError: No group has two benchmarks, or two that can prove to do the same work.
     """
     groups: dict[Hashable, list[Benchmark]] = {}
     for benchmark in benchmarks:
@@ -40,6 +41,12 @@ def group_benchmarks(benchmarks: Sequence[Benchmark]) -> tuple[RankingGroup, ...
         raise UsageError(
             "nothing to rank: no two benchmarks have the same model, inputs, threads and CPUs",
             hint="name several frameworks or recipes, for example by `include` of a matrix: `harness rank --help`",
+        )
+    if all(sum(map(executes_examples, members)) < 2 for members in groups.values()):
+        raise UsageError(
+            "nothing to rank: tests with `commands` execute no examples, so nothing shows that they do the same work",
+            hint="leave out `commands`: the framework knows its runner; two programs of your own are compared by "
+            "`harness compare --control-program OLD --program NEW`",
         )
     names = [members[0].model.name for members in groups.values()]
     return tuple(

@@ -26,7 +26,7 @@ from harness.flows.measure.fetching import files_exit_code
 from harness.flows.measure.jobs import make_job, mark_regressed, report_failure, report_meta
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan
 from harness.flows.measure.preflight import plan_exit_code
-from harness.flows.measure.references import prepare_references
+from harness.flows.measure.references import executes_examples, prepare_references
 from harness.flows.measure.reporting import CollectingReporter, Reporting, prepare_reporters
 from harness.flows.measure.reproduction import reproduce_run
 from harness.flows.measure.run import builds_exit_code, gather
@@ -154,9 +154,10 @@ class _Jobs:
     def add_references(self, jobs: Sequence[Job], device: Device) -> list[Job]:
         """Return the jobs, of which the first has what the outputs of all are compared with, or why there is nothing.
 
-        That is what the eager model of the first program computes.
+        That is what the eager model of the first program computes that can be given examples.
         """
-        alike = [job.benchmark for job in jobs if _weights(job.benchmark) == _weights(jobs[0].benchmark)]
+        able = [job.benchmark for job in jobs if executes_examples(job.benchmark)] or [jobs[0].benchmark]
+        alike = [benchmark for benchmark in able if _weights(benchmark) == _weights(able[0])]
         frameworks = self.plan.frameworks
         makers = (benchmark for benchmark in alike if isinstance(frameworks[benchmark.framework], ReferenceMaking))
         chosen = next(makers, alike[0])

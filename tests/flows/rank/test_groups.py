@@ -27,6 +27,7 @@ def test_frameworks_recipes_and_seeds_are_one_ranking_of_a_model(expand: Expand)
 
 def test_threads_and_shapes_are_rankings_of_their_own(expand: Expand) -> None:
     test = {
+        "command": None,
         "matrix": {"threads": [1, 2], "backend": ["a", "b"]},
         "inputs": {"x": {"shapes": [[1, 3], [1, 5]]}},
     }
@@ -42,3 +43,9 @@ def test_threads_and_shapes_are_rankings_of_their_own(expand: Expand) -> None:
 def test_a_size_is_other_work_where_nothing_says_what_is_executed(expand: Expand) -> None:
     with pytest.raises(UsageError, match="nothing to rank"):
         group_benchmarks(expand({}, {"matrix": {"size": [1, 2]}}))
+
+
+def test_commands_cannot_prove_that_they_do_the_same_work(expand: Expand) -> None:
+    include = [{"framework": "f", "recipe": "a"}, {"framework": "g", "recipe": "b"}]
+    with pytest.raises(UsageError, match="execute no examples"):
+        group_benchmarks(expand({"framework": "{framework}"}, {"matrix": {"include": include}}))
