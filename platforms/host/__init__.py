@@ -23,7 +23,8 @@ def create(settings: Settings) -> Host:
             cpus = choose_kind(placement.kinds_of_cpus(), cpus, "this machine", remarks.append)
         placement.check_pinnable(cpus or ())
     except BenchmarkUnsupported as error:
-        raise UsageError(f"--cpus: {error.message}", hint=error.hint) from error
+        place = f"{settings.places['cpus']}: " if "cpus" in settings.places else ""
+        raise UsageError(f"{place}--cpus: {error.message}", hint=error.hint) from error
     return Host(
         work=settings.cache_dir / "host",
         name=settings.platform_sig,

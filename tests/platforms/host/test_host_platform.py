@@ -14,7 +14,7 @@ import pytest
 
 from harness.config.settings import Settings
 from harness.core.command import Command
-from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
+from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem, UsageError
 from harness.testing.progress import RecordedProgress
 from platforms.host import create, identity, placement
 from platforms.host import session as host_session
@@ -302,6 +302,12 @@ def test_a_machine_has_only_the_cpus_to_choose_from(tmp_path: Path) -> None:
     cpus = identity.allowed_cpus()[:1]
     assert Host(tmp_path, cpus=cpus).devices()[0].cores == 1
     assert Host(tmp_path, cpus=()).devices()[0].cores == len(identity.allowed_cpus())
+
+
+def test_a_cpu_that_a_project_names_is_refused_with_its_file() -> None:
+    settings = Settings(cpus=(100_000,), places={"cpus": "harness.toml:2"})
+    with pytest.raises(UsageError, match=r"^harness\.toml:2: --cpus: CPU 100000 does not exist here"):
+        create(settings)
 
 
 def test_a_kind_of_cpus_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
