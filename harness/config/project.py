@@ -103,7 +103,8 @@ def _check(file: Path, values: object, text: str, table: OptionTable) -> Project
                 problem = f"{_place(file, text, key)}: `{key}` belongs on the command line"
                 mistakes[key] = UsageError(problem, hint=f"remove it, and give {flag} to the commands that take it")
                 continue
-            hint = suggest(key.replace("-", "_"), table.keys) or "`harness run --help` lists every option"
+            hint = _explain_heading(file, key, value) or suggest(key.replace("-", "_"), table.keys)
+            hint = hint or "`harness run --help` lists every option"
             mistakes[key] = UsageError(f"{_place(file, text, key)}: no setting `{key}`", hint=hint)
             continue
         if not option.option.saved:
@@ -114,6 +115,14 @@ def _check(file: Path, values: object, text: str, table: OptionTable) -> Project
         if option.name == "program":
             absolute[key] = _resolve_programs(value, file.parent)
     return ProjectDefaults(file, absolute, text, mistakes, tuple(values))
+
+
+def _explain_heading(file: Path, key: str, value: object) -> str | None:
+    """Return what to do about a heading where keys are meant to stand; None where it is none."""
+    if not isinstance(value, dict):
+        return None
+    top = "at the top, without a heading" if file.name == FILE else f"below [tool.{_TABLE}]"
+    return f"`{key}` is a heading: write its settings {top}"
 
 
 def _find_flag(key: str) -> str | None:

@@ -149,7 +149,7 @@ def _syntax_hint(text: str, error: json.JSONDecodeError) -> str | None:
     here, before = text[error.pos : error.pos + 5], text[: error.pos].rstrip()[-1:]
     hints = {
         "the file is empty": not text.strip(),
-        "JSON has no comments: use a `description`, or write the specification in YAML": here.startswith(
+        "JSON has no comments: use the `description` of the model, or write the specification in YAML": here.startswith(
             ("//", "/*", "#")
         ),
         "remove the comma after the last item": (before == "," and here.startswith(("}", "]")))

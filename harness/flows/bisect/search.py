@@ -129,7 +129,8 @@ def _compare(
     )
     comparison = results[0].comparison
     if comparison is None or not (comparison.pairs or comparison.identical):
-        raise BenchmarkFailed(f"{treatment.short} does not run: {results[0].reason or 'it gave no pairs'}")
+        reason = results[0].reason or "there are no pairs"
+        raise BenchmarkFailed(f"{treatment.short} cannot be compared: {reason}", hint=results[0].hint)
     return results[0], comparison
 
 

@@ -55,9 +55,9 @@ def validate(benchmarks: Sequence[Benchmark], settings: Settings, console: Conso
     """
     show_benchmarks(tuple(benchmarks), console)
     raise_for_problems(benchmarks, settings)
-    _show_remarks(benchmarks, settings, console)
-    counts = f"{count(len(benchmarks), 'benchmark')} in {count(len(settings.benchmark_file), 'file')}"
-    print_output(Text(f"{counts}: OK, no problems found"), console)
+    remarks = find_remarks(benchmarks, settings)
+    _show(remarks, console)
+    _say_ok(len(benchmarks), settings, remarks, console)
 
 
 def validate_each(settings: Settings, console: Console) -> None:
@@ -82,8 +82,13 @@ def validate_each(settings: Settings, console: Console) -> None:
     if problems:
         raise SpecificationError(problems)
     _show(remarks, console)
-    counts = f"{count(number, 'benchmark')} in {count(len(settings.benchmark_file), 'file')}"
-    print_output(Text(f"{counts}: OK, no problems found"), console)
+    _say_ok(number, settings, remarks, console)
+
+
+def _say_ok(benchmarks: int, settings: Settings, remarks: Sequence[Problem], console: Console) -> None:
+    counts = f"{count(benchmarks, 'benchmark')} in {count(len(settings.benchmark_file), 'file')}"
+    found = f"with {count(len(remarks), 'remark')}" if remarks else "no problems found"
+    print_output(Text(f"{counts}: OK, {found}"), console)
 
 
 def find_remarks(

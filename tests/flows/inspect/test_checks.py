@@ -165,7 +165,7 @@ def test_a_program_not_given_is_a_remark(write: Write, test: Members) -> None:
     assert "remark: " in shown
     assert "{program} is not given" in shown
     assert "--program PATH" in shown
-    assert "OK, no problems found" in shown
+    assert "OK, with 1 remark" in shown
 
 
 @pytest.mark.parametrize("more", [{"program": {"program": Path("/x")}}, {"string_map": {"program": "/x"}}])
