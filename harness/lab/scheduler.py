@@ -143,7 +143,7 @@ def last_change(dask_scheduler: Scheduler | None = None) -> tuple[str, float]:
     if dask_scheduler is None:
         return "the lab began", 0.0
     events: Any = dask_scheduler.get_events("all")
-    left = [when for when, event in events if event.get("action") == "remove-worker"]
+    left = [when for when, event in events if isinstance(event, dict) and event.get("action") == "remove-worker"]
     began, last_left = float(dask_scheduler.time_started), max(left, default=0.0)
     words, when = ("one of its processes ended", last_left) if last_left > began else ("the lab began", began)
     return words, time.time() - when
