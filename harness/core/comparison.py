@@ -22,6 +22,9 @@ ESTIMATED_STATISTIC: Final = STATISTICS.index("p25")
 """Place of the figure that stands for a launch where a single one has to: the better quartile, steadier than median and
 mean, less extreme than the best."""
 
+STATED_STATISTIC: Final = STATISTICS.index("median")
+"""Place of the figure that a reader is shown of each side, where all figures share one difference."""
+
 
 def tail_figure(statistic: str) -> str:
     """Return the name of a figure that shows the tail of a launch; empty for one that shows the typical iteration."""
@@ -117,6 +120,10 @@ class Pair(Value):
     treatment_launch: int | None
     seconds: float
     device: str = ""
+
+    def has_ratio(self, number: int) -> bool:
+        """Return whether both sides have the statistic of a number, above 0."""
+        return all(len(side) > number and side[number] > 0 for side in (self.control, self.treatment))
 
 
 class Evidence(Value):
@@ -282,6 +289,32 @@ class Comparison(Value):
     notes: tuple[Note, ...] = ()
     flags: tuple[str, ...] = ()
     outputs: OutputComparison | None = None
+
+    @property
+    def complete_pairs(self) -> tuple[Pair, ...]:
+        """Return the pairs that have a ratio of every statistic."""
+        return tuple(pair for pair in self.pairs if all(map(pair.has_ratio, range(len(STATISTICS)))))
+
+    @property
+    def stated_figure(self) -> str:
+        """Return the statistic that both sides are shown by: that which changed most, or the median."""
+        return self.figure or STATISTICS[STATED_STATISTIC]
+
+    @property
+    def typical_control(self) -> float | None:
+        """Return the median of the stated figure over the control's launches, in `unit`; None without complete pairs."""
+        names = self.statistics
+        number = names.index(self.figure) if self.figure in names else STATED_STATISTIC
+        return median([pair.control[number] for pair in pairs]) if (pairs := self.complete_pairs) else None
+
+    @property
+    def typical_treatment(self) -> float | None:
+        """Return what the difference makes of the control's figure, in `unit`; None without a difference.
+
+        The raw medians of both sides differ by whatever the machine did between the pairs.
+        """
+        control = self.typical_control
+        return None if control is None or self.difference is None else control * (1 + self.difference)
 
     @property
     def is_exact(self) -> bool:

@@ -120,14 +120,13 @@ def build_row(result: Result) -> ComparisonRow:
     )
     if comparison is None or comparison.identical:
         return row
-    name = comparison.figure or _MEDIAN
-    shown = next((figure for figure in compute_launch_statistics(comparison) if figure.name == name), None)
+    control_figure, treatment_figure = comparison.typical_control, comparison.typical_treatment
     return replace(
         row,
         metric=comparison.metric,
         figure=comparison.figure if comparison.figure != _MEDIAN else "",
-        control=_format_side(shown.control, result, comparison) if shown else "",
-        treatment=_format_side(_treatment_of(shown, comparison), result, comparison) if shown else "",
+        control=_format_side(control_figure, result, comparison),
+        treatment=_format_side(treatment_figure, result, comparison),
         difference=format_change(comparison.difference),
         interval=format_interval(*(stated_interval(comparison) or (None, None))),
         pairs=str(len(comparison.pairs)),
@@ -287,14 +286,9 @@ def _summarise_outputs(result: Result) -> str:
     return format_outputs(result.comparison)
 
 
-def _format_side(value: float, result: Result, comparison: Comparison) -> str:
+def _format_side(value: float | None, result: Result, comparison: Comparison) -> str:
     """Format the figure of a side. Pairs take turns: where the device throttled, it did so for both."""
-    return mark_throttled(format_quantity(value, comparison.unit), throttled=result.throttled)
-
-
-def _treatment_of(figure: LaunchStatistic, comparison: Comparison) -> float:
-    """Return the control's figure as the difference changes it."""
-    return figure.treatment if comparison.difference is None else figure.control * (1 + comparison.difference)
+    return "" if value is None else mark_throttled(format_quantity(value, comparison.unit), throttled=result.throttled)
 
 
 def _common_text(texts: Iterable[str]) -> str:

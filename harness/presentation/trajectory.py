@@ -61,9 +61,7 @@ def trace_comparison(comparison: Comparison) -> Iterator[PairPoint]:
 
 def compute_launch_statistics(comparison: Comparison) -> tuple[LaunchStatistic, ...]:
     """Return the five statistics of the launches over all pairs; nothing without pairs."""
-    numbers = range(len(STATISTICS))
-    complete = [pair for pair in comparison.pairs if all(_log_ratio(pair, number) is not None for number in numbers)]
-    if not complete:
+    if not (complete := comparison.complete_pairs):
         return ()
     return tuple(
         LaunchStatistic(
@@ -72,12 +70,9 @@ def compute_launch_statistics(comparison: Comparison) -> tuple[LaunchStatistic, 
             treatment=median(pair.treatment[number] for pair in complete),
             relative_change=relative_change(median(_log_ratio(pair, number) or 0.0 for pair in complete)),
         )
-        for number, name in zip(numbers, comparison.statistics, strict=False)
+        for number, name in enumerate(comparison.statistics[: len(STATISTICS)])
     )
 
 
 def _log_ratio(pair: Pair, number: int) -> float | None:
-    if len(pair.control) <= number or len(pair.treatment) <= number:
-        return None
-    control, treatment = pair.control[number], pair.treatment[number]
-    return math.log(treatment) - math.log(control) if control > 0 and treatment > 0 else None
+    return math.log(pair.treatment[number]) - math.log(pair.control[number]) if pair.has_ratio(number) else None

@@ -111,11 +111,15 @@ class MetricRow(BenchmarkRow):
         control_source: Where the control comes from; absent without a comparison, as the next two are.
         control_commit: What identifies the control within its source.
         control_build_digest: SHA-256 over everything that determines the control.
-        control_median: The control's median of this metric, in `unit`; absent where it was not compared.
+        control_median: The control's median of this metric, over all its samples as `median` is over the treatment's;
+            absent where it was not compared. Both are raw: their quotient is not `difference`, which pairs measured.
         verdict: Verdict on the treatment: only of the metric that was compared, as all that follow are.
         difference: Relative difference of treatment to control; 0.02 is 2 % more.
         low: Lower end of its 95 % interval; absent where nothing is excluded.
         high: Upper end.
+        figure: Figure of each launch that the next two are of: the one that changed most, else `median`.
+        control_figure: Median of it over the control's launches, in `unit`, as tables of comparisons show it.
+        treatment_figure: That median changed by `difference`, in `unit`, as tables show it.
         pairs: Number of pairs that count.
         outputs: Whether both sides compute the same: `identical`, `within_tolerance`, `different`, `not_compared`.
     """
@@ -153,6 +157,9 @@ class MetricRow(BenchmarkRow):
     difference: float | None = None
     low: float | None = None
     high: float | None = None
+    figure: str | None = None
+    control_figure: float | None = None
+    treatment_figure: float | None = None
     pairs: int | None = None
     outputs: str | None = None
 
@@ -274,11 +281,15 @@ def _describe(metric: Metric, comparison: Comparison | None) -> dict[str, object
 
 
 def _describe_verdict(comparison: Comparison) -> dict[str, object]:
+    control = comparison.typical_control
     return {
         "verdict": comparison.effective_verdict.value,
         "difference": comparison.difference,
         "low": comparison.low,
         "high": comparison.high,
+        "figure": comparison.stated_figure if control is not None else None,
+        "control_figure": control,
+        "treatment_figure": comparison.typical_treatment,
         "pairs": len(comparison.pairs),
         "outputs": comparison.outputs.verdict.value if comparison.outputs is not None else None,
     }

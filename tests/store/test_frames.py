@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+import pytest
 
 from harness.core.comparison import Verdict
 from harness.core.metric import ControlSide
@@ -76,6 +77,9 @@ def test_the_compared_metric_carries_the_verdict() -> None:
     assert judged.iloc[0]["verdict"] in {verdict.value for verdict in Verdict}
     assert judged.iloc[0]["difference"] == comparison.difference
     assert judged.iloc[0]["pairs"] == len(comparison.pairs)
+    row = judged.iloc[0]
+    assert row["figure"] == comparison.stated_figure
+    assert row["treatment_figure"] / row["control_figure"] - 1 == pytest.approx(row["difference"])
     assert list(frame["control_median"].notna()) == [True, False, False, False]
     assert set(frame["control_commit"]) == {comparison.control.commit}
 
