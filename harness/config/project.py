@@ -20,6 +20,7 @@ from harness.files.reading import read_bounded
 FILE: Final = "harness.toml"
 _PYPROJECT: Final = "pyproject.toml"
 _TABLE: Final = "edge-harness"
+_MISSPELT: Final = "edge_harness"
 _ROOTS: Final = (".git", ".hg")
 """Entries of the root of a repository."""
 
@@ -60,8 +61,11 @@ def read_project(folder: Path, table: OptionTable) -> ProjectDefaults | None:
         if pyproject.is_file() and _mentions_table(pyproject):
             text, content = _read(pyproject)
             tool = content.get("tool")
-            ours = tool.get(_TABLE) if isinstance(tool, dict) else None
-            if ours is not None:
+            tables = tool if isinstance(tool, dict) else {}
+            if _MISSPELT in tables:
+                place_of_table = _place(pyproject, text, _MISSPELT)
+                raise UsageError(f"{place_of_table}: no table tool.{_MISSPELT}", hint=f"write [tool.{_TABLE}]")
+            if (ours := tables.get(_TABLE)) is not None:
                 return _check(pyproject, ours, text, table)
     return None
 
@@ -74,11 +78,15 @@ def _folders(folder: Path) -> Iterator[Path]:
 
 
 def _mentions_table(pyproject: Path) -> bool:
-    """Return whether a file may have our table; one that cannot be read is not about us."""
+    """Return whether a file may have our table; one that cannot be read is not about us.
+
+    Projects of plug-ins name groups of entry points: `edge_harness.platforms` alone is no table.
+    """
     try:
-        return _TABLE.encode() in read_bounded(pyproject)
+        content = read_bounded(pyproject)
     except OSError:
         return False
+    return _TABLE.encode() in content or f"tool.{_MISSPELT}".encode() in content
 
 
 def _read(file: Path) -> tuple[str, dict[str, object]]:

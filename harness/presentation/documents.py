@@ -340,6 +340,7 @@ class ListedSummary(Value):
         frameworks: The same by framework and format; a list of specifications counts in each of its own.
         reasons: Each reason with its files, the most frequent first.
         keys: The keys at which they are refused, the most frequent first.
+        passed_over: Files of JSON or YAML that have none of the keys of a specification, so that nothing was checked.
     """
 
     specifications: int
@@ -350,6 +351,7 @@ class ListedSummary(Value):
     frameworks: tuple[ListedFramework, ...]
     reasons: tuple[ListedReason, ...]
     keys: tuple[ListedKey, ...]
+    passed_over: tuple[str, ...] = ()
 
 
 class ValidationDocument(Document):

@@ -72,9 +72,25 @@ class PlaceholderScope(Struct, frozen=True):
             return template
         try:
             return substitute(template, self.values, later)
-        except PlaceholderProblem as problem:
-            self._report(problem, pointer)
+        except PlaceholderProblem:
+            for problem in self._find_problems(template, later):
+                self._report(problem, pointer)
             return template
+
+    def _find_problems(self, template: str, later: frozenset[str]) -> Iterator[PlaceholderProblem]:
+        """Yield what is wrong with each placeholder of a text, and of the values that it refers to, once by name."""
+        pending, seen, told = list(find_placeholders(template)), set[str](), set[str]()
+        for name in pending:  # grows
+            if name in seen:
+                continue
+            seen.add(name)
+            try:
+                substitute(f"{{{name}}}", self.values, later)
+            except PlaceholderProblem as problem:
+                if problem.name == name and name not in told:
+                    told.update(find_placeholders(problem.message))  # a loop is one problem
+                    yield problem
+                pending.extend(find_placeholders(self.values.get(name, "")))
 
     def _report(self, problem: PlaceholderProblem, pointer: str) -> None:
         name = problem.name

@@ -105,6 +105,17 @@ def test_a_mistake_names_file_line_key_and_remedy(folder: Path, text: str, messa
     assert hint in (error.value.hint or "")
 
 
+def test_the_table_with_an_underscore_is_a_mistake_and_entry_points_are_none(folder: Path) -> None:
+    file = folder / "pyproject.toml"
+    file.write_text("[project.entry-points.'edge_harness.platforms']\nx = 'x:create'\n")
+    resolved(folder)
+    file.write_text("[project]\nname = 'x'\n\n[tool.edge_harness]\ntimeout = 60\n")
+    with pytest.raises(UsageError) as error:
+        resolved(folder)
+    assert error.value.message == f"{file}:4: no table tool.edge_harness"
+    assert error.value.hint == "write [tool.edge-harness]"
+
+
 MISTAKES = """
 timeoutt = 60
 dry-run = true

@@ -470,6 +470,16 @@ def test_two_specifications_of_one_model_and_identifier_collide(write: Callable[
     assert f"the other is at {first}" in problem.message
 
 
+def test_every_unknown_placeholder_of_a_text_is_told_once_and_a_loop_is_one_problem(complain: Complain) -> None:
+    problems = complain({"a": "{b}", "b": "{a} {zz}", "c": "x"}, {"command": "{itr} {c} {xx} {a} {{yy}} {xx}"})
+    assert [problem.message for problem in problems] == [
+        "unknown placeholder {itr}",
+        "unknown placeholder {xx}",
+        "placeholder {a} refers to itself: {a} -> {b} -> {a}",
+        "unknown placeholder {zz}",
+    ]
+
+
 def test_an_unknown_placeholder_in_an_identifier_is_no_second_problem(complain: Complain) -> None:
     (problem,) = complain({}, {"identifier": "x-{aa}", "matrix": {"a": [1, 2]}})
     assert problem.message == "unknown placeholder {aa}"

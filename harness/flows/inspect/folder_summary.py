@@ -111,6 +111,7 @@ class FolderSummary(Struct, frozen=True):
         reasons: Each reason with its files, first those for skipping, the most frequent first. A file with several
             problems counts once for each different one.
         keys: The keys at which they are refused, the most frequent first.
+        passed_over: Files of JSON or YAML that have none of the keys of a specification, so that nothing was checked.
     """
 
     specifications: int
@@ -121,10 +122,11 @@ class FolderSummary(Struct, frozen=True):
     frameworks: tuple[FrameworkCount, ...]
     reasons: tuple[ReasonCount, ...]
     keys: tuple[KeyCount, ...]
+    passed_over: tuple[str, ...]
 
 
-def summarise(checked: Sequence[CheckedFile]) -> FolderSummary:
-    """Summarise specifications that were checked each on its own."""
+def summarise(checked: Sequence[CheckedFile], passed_over: Sequence[Path] = ()) -> FolderSummary:
+    """Summarise specifications that were checked each on its own, and name files beside them that are none."""
     outcomes = [file.outcome for file in checked]
     obstacles = [
         (file.file, obstacle, None) for file in checked if file.outcome == SKIPPED for obstacle in file.obstacles
@@ -139,6 +141,7 @@ def summarise(checked: Sequence[CheckedFile]) -> FolderSummary:
         frameworks=_count_frameworks(checked),
         reasons=(*_count_reasons(SKIPPED, obstacles), *_count_reasons(REFUSED, problems)),
         keys=_count_keys(checked),
+        passed_over=tuple(map(str, passed_over)),
     )
 
 

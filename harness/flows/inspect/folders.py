@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
@@ -34,40 +34,54 @@ def validate_folders(paths: Sequence[Path], settings: Settings, console: Console
     Raises:
         UsageError: There is none.
     """
-    summary = summarise(check_files(paths, settings))
+    _, summary = check_files(paths, settings)
     show_summary(summary, paths[0], console)
     return ExitCode.USAGE if summary.refused else ExitCode.OK
 
 
-def check_files(paths: Sequence[Path], settings: Settings) -> Sequence[CheckedFile]:
-    """Check each specification that is named or lies below a folder on its own.
+def check_files(paths: Sequence[Path], settings: Settings) -> tuple[Sequence[CheckedFile], FolderSummary]:
+    """Check each specification that is named or lies below a folder on its own, and summarise what was found.
 
     Raises:
         UsageError: There is none.
     """
-    checked = [check_file(file, settings) for file in find_specifications(paths)]
+    found = find_files(paths)
+    checked = [check_file(file, settings) for file in found.specifications]
     if not checked:
         raise UsageError(f"no specification in {', '.join(map(str, paths))}", hint="harness validate FILE... or FOLDER")
-    return checked
+    return checked, summarise(checked, found.others)
 
 
-def find_specifications(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield the files that are named, and below folders those that are specifications or lists of them, by name.
+class FoundFiles(NamedTuple):
+    """Files that are named or lie below folders.
 
-    A file that cannot be read counts as one: a broken link, a pipe.
+    Attributes:
+        specifications: Those that are named, and below folders those that are specifications or lists of them, by
+            name. A file that cannot be read counts as one: a broken link, a pipe.
+        others: Those below folders that have the suffix of a specification and none of its keys.
+    """
+
+    specifications: tuple[Path, ...]
+    others: tuple[Path, ...]
+
+
+def find_files(paths: Sequence[Path]) -> FoundFiles:
+    """Find the specifications that are named or lie below folders, and what could have been meant as one.
 
     Raises:
         EnvironmentProblem: A folder cannot be read, so that it is not known what lies below it.
     """
+    found: dict[bool, list[Path]] = {True: [], False: []}
     for path in paths:
         if not path.is_dir():
-            yield path
+            found[True].append(path)
             continue
         _require_readable(path)
         for file in sorted(path.rglob("*")):
             is_hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
-            if file.suffix.lower() in _SUFFIXES and not is_hidden and not file.is_dir() and is_specification(file):
-                yield file
+            if file.suffix.lower() in _SUFFIXES and not is_hidden and not file.is_dir():
+                found[is_specification(file)].append(file)
+    return FoundFiles(tuple(found[True]), tuple(found[False]))
 
 
 def _require_readable(folder: Path) -> None:
@@ -110,6 +124,10 @@ def show_summary(summary: FolderSummary, folder: Path, console: Console) -> None
     for reason in summary.reasons:
         for line in _describe(reason, folder):
             print_output(Text(line), console)
+    if summary.passed_over:
+        print_output(Text(), console)
+        names = _name_files(summary.passed_over, folder)
+        print_output(Text(f"passed over, without `model`, `tests` and `benchmarks`: {names}"), console)
     if summary.keys:
         print_output(Text(), console)
         rows = [(row.key or "(the whole file)", str(row.files), str(row.problems)) for row in summary.keys]
@@ -135,9 +153,14 @@ def check_file(file: Path, settings: Settings) -> CheckedFile:
 def _describe(reason: ReasonCount, folder: Path) -> Iterator[str]:
     """Yield the lines of a reason: its number of files, some of their names, and what helps."""
     yield f"{reason.outcome}{len(reason.files):>5}  {reason.message}"
-    files = map(Path, reason.files)
-    names = [str(file.relative_to(folder)) if file.is_relative_to(folder) else str(file) for file in files]
-    more = f" and {len(names) - _NAMED_FILES} more" if len(names) > _NAMED_FILES else ""
-    yield f"{'':14}{', '.join(names[:_NAMED_FILES])}{more}"
+    yield f"{'':14}{_name_files(reason.files, folder)}"
     if reason.hint:
         yield f"{'':14}hint: {reason.hint}"
+
+
+def _name_files(paths: Sequence[str], folder: Path) -> str:
+    """Return the names of the first files below a folder, and the number of the others."""
+    files = map(Path, paths)
+    names = [str(file.relative_to(folder)) if file.is_relative_to(folder) else str(file) for file in files]
+    more = f" and {len(names) - _NAMED_FILES} more" if len(names) > _NAMED_FILES else ""
+    return f"{', '.join(names[:_NAMED_FILES])}{more}"

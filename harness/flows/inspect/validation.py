@@ -12,7 +12,6 @@ from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
 from harness.core.errors import Problem, SpecificationError
 from harness.flows.inspect.checks import find_remarks
-from harness.flows.inspect.folder_summary import summarise
 from harness.flows.inspect.folders import check_files
 from harness.flows.measure.named_parts import find_problems
 from harness.flows.measure.workload import load_benchmarks
@@ -37,7 +36,7 @@ def describe_files(paths: Sequence[Path], settings: Settings) -> ValidationDocum
 
 
 def _describe_folders(paths: Sequence[Path], settings: Settings) -> ValidationDocument:
-    checked = check_files(paths, settings)
+    checked, summary = check_files(paths, settings)
     remarks = (
         remark
         for file in checked
@@ -48,7 +47,7 @@ def _describe_folders(paths: Sequence[Path], settings: Settings) -> ValidationDo
         benchmarks=tuple(_listed(benchmark) for file in checked for benchmark in file.benchmarks),
         problems=tuple(_list_problem(problem) for file in checked for problem in file.problems),
         remarks=tuple(map(_list_problem, remarks)),
-        summary=ListedSummary.model_validate(msgspec.to_builtins(summarise(checked))),
+        summary=ListedSummary.model_validate(msgspec.to_builtins(summary)),
     )
 
 

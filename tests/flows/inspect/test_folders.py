@@ -59,6 +59,7 @@ def test_specifications_of_a_folder_are_counted_by_reason(tmp_path: Path) -> Non
     assert "refused    1  unknown key `iters`\n              c.json\n" in rest
     assert "broken.json" in rest
     assert "hidden" not in rest
+    assert "passed over, without `model`, `tests` and `benchmarks`: other.json" in lines
 
 
 def test_what_cannot_be_read_in_a_folder_is_refused_and_not_passed_over(tmp_path: Path) -> None:
