@@ -302,7 +302,7 @@ class Comparison(Value):
 
     @property
     def typical_control(self) -> float | None:
-        """Return the median of the stated figure over the control's launches, in `unit`; None without complete pairs."""
+        """Return the stated figure of the control, the median over its launches, in `unit`; None without pairs."""
         names = self.statistics
         number = names.index(self.figure) if self.figure in names else STATED_STATISTIC
         return median([pair.control[number] for pair in pairs]) if (pairs := self.complete_pairs) else None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from harness.core.result import Result
-from harness.display.tables import fit_table, print_line, show_muted, show_table
+from harness.display.tables import fit_table, print_line, show_hidden, show_muted, show_table
 from harness.presentation.comparison_section import describe_comparisons
 from harness.presentation.text import Line, Span, Tone, make_printable
 
@@ -29,6 +29,7 @@ def show_comparisons(results: Sequence[Result], console: Console, *, operators_a
     console.print(table)
     if {"control", "treatment"} <= {str(column.header) for column in table.columns}:
         show_muted(section.legend, console)
+    show_hidden(section.columns, console)
     show_muted(section.error_rate, console)
     for line in section.lines:
         print_line(line, console)

@@ -8,7 +8,7 @@ from typing import Final
 from rich.console import Console
 
 from harness.core.result import Result
-from harness.display.tables import find_hidden, fit_table, print_line, show_muted, show_table, widen
+from harness.display.tables import fit_table, print_line, show_hidden, show_muted, show_table, widen
 from harness.presentation.measurement_section import MeasurementSection, describe_measurements
 from harness.presentation.measurement_table import format_legend
 
@@ -65,8 +65,7 @@ def _show_measurements(
         table = fit_table(section.overview, console)
         console.print(table)
         show_muted(format_legend({str(column.header) for column in table.columns}), console)
-        if hidden := find_hidden(section.overview, console):
-            show_muted(f"a wider terminal also shows: {', '.join(hidden)}", console)
+        show_hidden(section.overview, console)
     for line in section.fastest:
         print_line(line, console)
     show_table(section.generations, console)

@@ -49,6 +49,12 @@ def find_hidden(columns: Sequence[Column], console: Console) -> Sequence[str]:
     return [column.name for column in select_informative(columns) if column.name not in shown]
 
 
+def show_hidden(columns: Sequence[Column], console: Console) -> None:
+    """Name the informative columns for which a console has no room."""
+    if hidden := find_hidden(columns, console):
+        show_muted(f"a wider terminal also shows: {', '.join(hidden)}", console)
+
+
 def _select_fitting(columns: Sequence[Column], console: Console) -> list[Column]:
     shown = select_informative(columns)
     while _width(_table(shown), console) > console.width:

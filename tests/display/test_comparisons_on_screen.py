@@ -140,6 +140,8 @@ def test_rows_fit_the_terminal_and_keep_difference_and_verdict(width: int) -> No
     assert len(rows) == 1
     assert rows[0].rstrip().endswith("regression")
     assert len(rows[0]) <= width
+    hidden = "a wider terminal also shows: " in "\n".join(lines)
+    assert hidden == (width < 100), "columns are not dropped without a word"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from harness.config.settings import Settings
 from harness.core.errors import ExitCode, UsageError
 from harness.core.result import Result
 from harness.display.documents import print_document
-from harness.display.tables import fit_table, print_line, widen
+from harness.display.tables import fit_table, print_line, show_hidden, widen
 from harness.flows.inspect.stored_results import LAST, ResultFilter, StoredResults, parse_since
 from harness.presentation.differences import (
     WHAT_IS_UNKNOWN,
@@ -74,7 +74,9 @@ def show_differences(
 
 def _show(differences: tuple[ResultDifference, ...], console: Console) -> None:
     console = widen(console)
-    console.print(fit_table(build_columns(differences), console))
+    columns = build_columns(differences)
+    console.print(fit_table(columns, console))
+    show_hidden(columns, console)
     print_line(Line.of(Span(WHAT_IS_UNKNOWN, Tone.WARNING)), console)
 
 

@@ -21,7 +21,7 @@ from harness.display.console import CleanConsole
 from harness.display.documents import print_document
 from harness.display.results import show_results
 from harness.display.searches import show_answer, show_steps
-from harness.display.tables import find_hidden, fit_table, print_line, print_output, widen
+from harness.display.tables import fit_table, print_line, print_output, show_hidden, widen
 from harness.flows.inspect.stored_results import EVERYTHING, ResultFilter, StoredResult, StoredResults
 from harness.flows.measure.reporting import give_reports, open_named_reporters
 from harness.presentation.commands import explain_missing_command, format_rerun_command
@@ -72,8 +72,7 @@ def latest(settings: Settings, console: Console, selection: ResultFilter = EVERY
     if len(entries) < count:
         cut = f"{len(entries)} of {count} shown; `harness report --only '*'` lists all"
         print_line(Line.of(cut), console)
-    if hidden := find_hidden(listing, console):
-        print_line(Line.of(Span(f"a wider terminal also shows: {', '.join(hidden)}", Tone.MUTED)), console)
+    show_hidden(listing, console)
     places = f"in {settings.local_reporter}; `harness report FOLDER` shows one of them, or all below a folder, again"
     print_line(Line.of(Span(places, Tone.MUTED)), console)
     return code

@@ -16,7 +16,7 @@ from harness.core.metric import main_metric
 from harness.core.outcome import Outcome
 from harness.core.result import Result
 from harness.display.documents import print_document
-from harness.display.tables import fit_table, print_line, widen
+from harness.display.tables import fit_table, print_line, show_hidden, widen
 from harness.presentation.documents import Document
 from harness.presentation.numbers import format_change, format_interval, format_quantity
 from harness.presentation.tables import Column, make_cells
@@ -66,9 +66,11 @@ def show_rows(database: Database, selection: StoredSelection, console: Console) 
             raise UsageError(f"no such results in {database.place}", hint=_ELSEWHERE)
         print_line(Line.of(f"no such results in {database.place}"), console)
         return ExitCode.OK
-    console.print(fit_table(_columns(rows), console))
+    columns = _columns(rows)
+    console.print(fit_table(columns, console))
     if is_cut:
         print_line(Line.of(Span(f"the newest {limit} are shown; `--limit COUNT` shows more", Tone.MUTED)), console)
+    show_hidden(columns, console)
     return ExitCode.OK
 
 
