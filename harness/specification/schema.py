@@ -11,7 +11,9 @@ import inspect
 import json
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from pydantic import BaseModel, JsonValue
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
@@ -30,6 +32,21 @@ ID_PREFIX = "urn:edge-harness:schema:"
 """Begins the `$id` of each schema: names that need no server (docs/decisions/0045)."""
 
 _ATTRIBUTE = re.compile(r"^    (\w+): ", re.MULTILINE)
+
+
+_DEMANDS: Final[Mapping[str, Sequence[JsonValue]]] = {
+    "Test": [
+        {
+            "if": {"required": ["metric"], "properties": {"metric": {"not": {"const": "generic"}}}},
+            "then": {"required": ["identifier"]},
+        }
+    ],
+    "FileEntry": [
+        {"oneOf": [{"required": ["location"]}, {"required": ["export"]}]},
+        {"properties": {"md5": {"pattern": r"^([0-9a-fA-F]{32}|directory|.*[{<].*)?$"}}},
+    ],
+}
+"""What loading demands beyond what the classes say, of texts that have no placeholder."""
 
 
 class DescribedSchema(GenerateJsonSchema):
@@ -95,6 +112,11 @@ def editor_schema() -> dict[str, JsonValue]:
     for definition in definitions.values():
         if isinstance(definition, dict) and definition.get("additionalProperties", True) is not False:
             _refuse_misspellings(definition)
+    for name, demands in _DEMANDS.items():
+        definition = definitions[name]
+        if not isinstance(definition, dict):
+            raise TypeError(f"a schema of {name} that is no object")
+        definition["allOf"] = [*demands]
     return schema
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,37 @@ def test_a_misspelt_key_of_a_test_is_an_error_in_an_editor(key: str) -> None:
     (error,) = EDITOR.iter_errors(document)
     assert list(error.absolute_path) == ["tests", 0, key]
     assert error.schema["errorMessage"].startswith("Unknown key: did you mean `")
+
+
+@pytest.mark.parametrize(
+    ("demanded", "change"),
+    [
+        ("'identifier' is a required property", lambda test: test.pop("identifier")),
+        ("'ab' does not match", lambda test: test["files"]["x"].update(md5="ab")),
+        ("is not valid under any of the given schemas", lambda test: test["files"]["x"].pop("location")),
+        ("is valid under each of", lambda test: test["files"]["x"].update(export={"model": "add"})),
+    ],
+)
+def test_what_loading_demands_is_an_error_in_an_editor(
+    demanded: str, change: Callable[[dict[str, Any]], object], tmp_path: Path
+) -> None:
+    document = copy.deepcopy(EXAMPLES[2])
+    document["tests"] = document["tests"][:1]
+    document["tests"][0]["files"] = {"x": {"filename": "x", "location": "x", "md5": "0" * 32}}
+    assert list(EDITOR.iter_errors(document)) == []
+    change(document["tests"][0])
+    (error,) = EDITOR.iter_errors(document)
+    assert any(demanded in cause.message for cause in (error, *(error.context or ())))
+    (tmp_path / "spec.json").write_text(json.dumps(document))
+    with pytest.raises(SpecificationError):
+        load([tmp_path / "spec.json"])
+
+
+@pytest.mark.parametrize("md5", ["", "directory", "{md5}", "<ID>", "A" * 32])
+def test_texts_that_loading_takes_are_none(md5: str) -> None:
+    document = copy.deepcopy(EXAMPLES[2])
+    document["tests"][0]["files"] = {"x": {"filename": "x", "location": "x", "md5": md5}}
+    assert list(EDITOR.iter_errors(document)) == []
 
 
 @pytest.mark.parametrize("key", ["item", "file", "input", "size", "command", "x", "batch", "iters", "rows"])
