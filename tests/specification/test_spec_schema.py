@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from jsonschema import ValidationError as Unfit
 from pydantic import ValidationError
 
 from harness.core.errors import SpecificationError
@@ -111,10 +112,16 @@ def test_what_loading_demands_is_an_error_in_an_editor(
     assert list(EDITOR.iter_errors(document)) == []
     change(document["tests"][0])
     (error,) = EDITOR.iter_errors(document)
-    assert any(demanded in cause.message for cause in (error, *(error.context or ())))
+    assert any(demanded in cause.message for cause in _causes(error))
     (tmp_path / "spec.json").write_text(json.dumps(document))
     with pytest.raises(SpecificationError):
         load([tmp_path / "spec.json"])
+
+
+def _causes(error: Unfit) -> Iterator[Unfit]:
+    yield error
+    for cause in error.context or ():
+        yield from _causes(cause)
 
 
 @pytest.mark.parametrize("md5", ["", "directory", "{md5}", "<ID>", "A" * 32])
