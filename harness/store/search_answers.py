@@ -27,6 +27,11 @@ def save_answer(tree: Path, answer: SearchAnswer) -> Path:
     return file
 
 
+def has_answer(tree: Path, run: str) -> bool:
+    """Return whether a run was a search that gave an answer, damaged or not."""
+    return run.isalnum() and (tree / SEARCHES / f"{run}.json").is_file()
+
+
 def read_answer(tree: Path, run: str) -> SearchAnswer | None:
     """Return the answer of the search that a run was; None where it was none, or did not end.
 

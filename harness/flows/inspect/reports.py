@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -45,7 +45,9 @@ def latest(settings: Settings, console: Console, selection: ResultFilter = EVERY
         UsageError: Nothing has the names that are selected. That a period has no results is an answer.
     """
     stored = StoredResults(None, settings.local_reporter, selection)
+    steps: dict[str, int] = {}
     if selection == EVERYTHING:  # only the results that are listed are read
+        steps = stored.fold_searches(settings.local_reporter)
         entries = stored.list_newest(_LATEST)
         count = len(stored.entries) - len(stored.entries[-_LATEST:]) + len(entries)
     else:
@@ -67,11 +69,12 @@ def latest(settings: Settings, console: Console, selection: ResultFilter = EVERY
         if selection.selects_names and hint:
             print_line(Line.of(Span(f"  hint: {hint}", Tone.MUTED)), console)
         return ExitCode.OK
-    listing = _listing(entries)
+    listing = _listing(entries, steps)
     console.print(fit_table(listing, console))
-    if len(entries) < count:
-        cut = f"{len(entries)} of {count} shown; `harness report --only '*'` lists all"
-        print_line(Line.of(cut), console)
+    if len(entries) < count or not steps.keys().isdisjoint(entry.uid for entry in entries):
+        cut = f"{len(entries)} of {count} shown; " if len(entries) < count else ""
+        steps_of = " and the steps of bisections" if steps else ""
+        print_line(Line.of(f"{cut}`harness report --only '*'` lists all{steps_of}"), console)
     show_hidden(listing, console)
     places = f"in {settings.local_reporter}; `harness report FOLDER` shows one of them, or all below a folder, again"
     print_line(Line.of(Span(places, Tone.MUTED)), console)
@@ -270,17 +273,34 @@ def _shown_median(entry: IndexEntry) -> float | None:
     return entry.median if entry.outcome is Outcome.OK and entry.verdict is None else None
 
 
-def _listing(entries: Sequence[IndexEntry]) -> list[Column]:
+def _mark(entry: IndexEntry, *, is_search: bool) -> Span:
+    """Return the mark of an entry; none of a search, whose last step says nothing of its answer."""
+    return Span("") if is_search else mark_stored(entry.outcome, entry.verdict, trusted=entry.trusted)
+
+
+def _listing(entries: Sequence[IndexEntry], steps: Mapping[str, int]) -> list[Column]:
+    """Return the list of results.
+
+    Args:
+        entries: The results.
+        steps: Number of steps by the uid of the result that stands for a whole search.
+    """
     times = [format_time(entry.time, "%Y-%m-%d %H:%M:%S") for entry in entries]
     medians = [format_quantity(_shown_median(entry), entry.unit or "") for entry in entries]
     metrics = [entry.metric or "" for entry in entries]
-    outcomes = [entry.verdict.value if entry.verdict else entry.outcome.words for entry in entries]
+    commits = ["" if entry.uid in steps else short_id(entry.commit or "") for entry in entries]
+    outcomes = [
+        f"bisected, {count} steps"
+        if (count := steps.get(entry.uid))
+        else (entry.verdict.value if entry.verdict else entry.outcome.words)
+        for entry in entries
+    ]
     return [
-        Column("", [mark_stored(entry.outcome, entry.verdict, trusted=entry.trusted) for entry in entries]),
+        Column("", [_mark(entry, is_search=entry.uid in steps) for entry in entries]),
         Column("time (UTC)", make_cells(times)),
         Column("benchmark", make_cells([f"{entry.model}/{entry.identifier}" for entry in entries])),
         Column("device", make_cells([entry.device_name or "" for entry in entries]), weight=30),
-        Column("commit", make_cells([short_id(entry.commit or "") for entry in entries]), weight=40),
+        Column("commit", make_cells(commits), weight=40),
         Column("outcome", make_cells(outcomes)),
         Column("metric", make_cells(metrics), weight=50, distinguishing=set(metrics) <= {LATENCY, ""}),
         Column("median", make_cells(medians), right=True),

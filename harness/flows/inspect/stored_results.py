@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +22,7 @@ from harness.core.scalars import format_scalar
 from harness.store.canonical_json import RESULT_FILE, load_result
 from harness.store.doubts import read_doubts
 from harness.store.index import IndexEntry, build_entry, read_index
+from harness.store.search_answers import has_answer
 from harness.store.tree import find_results
 
 LAST: Final = "LAST"
@@ -164,6 +166,19 @@ class StoredResults:
         if selection.only or not hints:
             hints.append(_name("benchmarks", (f"{entry.model}/{entry.identifier}" for entry in entries)))
         return "; ".join(filter(None, hints)) or None
+
+    def fold_searches(self, tree: Path) -> dict[str, int]:
+        """Leave out the steps of each search but the newest; return their number by its uid.
+
+        Only of searches that gave an answer: comparisons of one that was interrupted are all that there is of it.
+        """
+        counts = Counter(entry.run for entry, _ in self._entries)
+        searches = {run for run, count in counts.items() if count > 1 and has_answer(tree, run)}
+        newest = {entry.run: entry.uid for entry, _ in self._entries if entry.run in searches}
+        self._entries = [
+            (entry, file) for entry, file in self._entries if newest.get(entry.run, entry.uid) == entry.uid
+        ]
+        return {uid: counts[run] for run, uid in newest.items()}
 
     def list_newest(self, count: int) -> list[IndexEntry]:
         """Return the newest of the entries, marked where their devices are in doubt; damaged ones are left out."""

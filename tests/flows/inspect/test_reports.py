@@ -338,6 +338,24 @@ def test_the_last_run_shows_the_answer_of_a_bisection_before_its_comparisons(tmp
     assert ["0", "the", "same", "bytes"] in [line.split()[-4:] for line in lines]
 
 
+def test_the_list_has_one_row_for_the_steps_of_a_bisection(tmp_path: Path) -> None:
+    _keep_steps(tmp_path, "ab12")
+    LocalReporter(tmp_path).report(report_of(ok_result()))
+    rows = [line for line in _latest(tmp_path).splitlines() if "2025-10-09" in line]
+    assert len(rows) == 3, "a search without an answer"
+    found = SearchResult(ending=SearchEnding.NOTHING, smallest_log_ratio=0.01, reason="nothing above 1 %")
+    save_answer(tmp_path, SearchAnswer(run="ab12", benchmark="mv2/slow", good="v1", bad="v2", result=found))
+    lines = _latest(tmp_path).splitlines()
+    rows = [line for line in lines if "2025-10-09" in line]
+    assert len(rows) == 2
+    assert sum(" bisected, 2 steps " in row for row in rows) == 1
+    assert not any("regression" in row for row in rows)
+    assert "`harness report --only '*'` lists all and the steps of bisections" in lines
+    stream = io.StringIO()
+    reports.latest(Settings(local_reporter=tmp_path), Console(file=stream), ResultFilter(only=("*",)))
+    assert stream.getvalue().count("2025-10-09") >= 3
+
+
 def test_the_verbose_display_of_a_bisection_has_the_command_that_searches_again(tmp_path: Path) -> None:
     _keep_steps(tmp_path, "ab12")
     found = SearchResult(ending=SearchEnding.NOTHING, smallest_log_ratio=0.01, reason="nothing above 1 %")
