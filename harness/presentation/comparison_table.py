@@ -325,5 +325,11 @@ def _verdict(result: Result, category: VerdictCategory) -> str:
     if category in {VerdictCategory.FAILED, VerdictCategory.SKIPPED}:
         return result.outcome.words
     if result.comparison is not None and result.comparison.has_different_outputs:
-        return f"{category.word}, {OUTPUTS_DIFFER}"
-    return category.word
+        return f"{_word_of(category, result.comparison)}, {OUTPUTS_DIFFER}"
+    return _word_of(category, result.comparison)
+
+
+def _word_of(category: VerdictCategory, comparison: Comparison | None) -> str:
+    """Name a verdict: that of a gate, which does not look for improvements, may stand beside a large one."""
+    is_of_gate = category is VerdictCategory.NO_CHANGE and comparison is not None and comparison.parameters.gate
+    return "not worse" if is_of_gate else category.word

@@ -13,7 +13,7 @@ from harness.core.note import Note
 from harness.display.results import show_results
 from harness.testing.results import BUILD, DEVICE
 from tests.display.screens import measured, on_terminal, piped
-from tests.presentation.comparison_samples import compared, every_kind, identical, made_pairs
+from tests.presentation.comparison_samples import PARAMETERS, compared, every_kind, identical, made_pairs
 
 NOISY = Note(code="noisy", message="launches differ", hint="close other programs")
 
@@ -101,6 +101,14 @@ def test_equal_runners_are_shown_as_same_bytes() -> None:
     text = piped(identical("x"))
     assert "= mv2/x: same bytes: there is nothing to measure" in text.splitlines()
     assert "chance" not in text
+
+
+def test_what_a_gate_lets_through_is_not_called_no_change() -> None:
+    gate = PARAMETERS.model_copy(update={"gate": True})
+    text = piped(compared("better", made_pairs(-0.2, 20), parameters=gate), identical("alike"))
+    (row,) = [line for line in text.splitlines() if "better" in line and "%" in line]
+    assert row.rstrip().endswith("not worse")
+    assert "no change" not in row
 
 
 def test_one_sentence_states_how_many_regressions_may_be_false() -> None:
