@@ -32,7 +32,7 @@ mv2: $(VENV)/.run ## Set up, then measure MobileNetV2 on this machine
 test: system $(VENV)/.dev ## Set up, then run the tests: all but the exhaustive ones
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not benchmark and not exhaustive" --instafail --durations 20
 
-exhaustive: system $(VENV)/.dev ## What is worth minutes before a release: tests with more models, releases, faults and noise
+exhaustive: system typeswindows typesmac ## What is worth minutes before a release: other systems' types, and tests with more models, releases, faults and noise
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m exhaustive --instafail --durations 20
 
 check: $(VENV)/.dev ## Format, lint, types, layers and the fast tests, at the same time: a minute or two

@@ -77,7 +77,7 @@ def make(wheel: Path, version: str, cache: BuildCache) -> Build:
     )
 
 
-@pytest.fixture(scope="module", params=[OLDER, NEWER])
+@pytest.fixture(scope="module", params=[pytest.param(OLDER, marks=pytest.mark.exhaustive), NEWER])
 def build(request: pytest.FixtureRequest, cache: BuildCache) -> Build:
     wheel = request.getfixturevalue("older" if request.param == OLDER else "newer")
     return make(wheel, request.param, cache)
@@ -121,6 +121,7 @@ def test_failures_are_explained_with_every_release(build: Build, programs: Path)
     assert "needs operator aten::adx.out" in completed.stderr
 
 
+@pytest.mark.exhaustive
 def test_both_releases_compute_the_same_outputs(
     older: Path, newer: Path, cache: BuildCache, programs: Path, tmp_path: Path
 ) -> None:

@@ -134,6 +134,7 @@ def test_names_that_look_like_options_never_reach_the_program(project: Project, 
     assert not mark.exists()
 
 
+@pytest.mark.exhaustive
 def test_mercurial_commits_are_compared_too(project: Project, spec: Path) -> None:
     need("hg", "cmake", "g++")
     hg = hg_repository(project.folder / "runner")
@@ -155,7 +156,7 @@ def test_mercurial_commits_are_compared_too(project: Project, spec: Path) -> Non
     assert done.read()[0]["comparison"]["verdict"] == "regression"
 
 
-@pytest.mark.parametrize("ahead", ["--same_host", "--no-same-host"])
+@pytest.mark.parametrize("ahead", ["--same_host", pytest.param("--no-same-host", marks=pytest.mark.exhaustive)])
 def test_commits_of_a_file_are_compared_in_order_and_a_broken_commit_does_not_stop_them(
     project: Project, spec: Path, git: Repository, ahead: str
 ) -> None:

@@ -1,4 +1,7 @@
-"""Two builds of the native runner, both alive and taking turns, from the command line to the stored result."""
+"""Two builds of the native runner, both alive and taking turns, from the command line to the stored result.
+
+`tests/cli/test_compare_interleaved.py` shows the same of other programs: here another runner is compiled.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from tests.e2e.groups import MEASURING
 from tests.processes import wait_until
 from tests.shared_folders import share_language_models, share_tiny_programs
 
-pytestmark = [pytest.mark.slow, MEASURING]
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive, MEASURING]
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from tests.cli.project import Project, generic, one_test
 from tests.lab.labs import builder, open_lab
 from tests.lab.phones import phone_host
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("lab")]
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive, pytest.mark.xdist_group("lab")]
 pytest.importorskip("distributed")
 
 

@@ -210,6 +210,7 @@ def hostile(language_models: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     return folder
 
 
+@pytest.mark.parametrize("build", ["native", pytest.param("python", marks=pytest.mark.exhaustive)], indirect=True)
 @pytest.mark.parametrize(("line", "sentence"), REFUSED.items(), ids=REFUSED)
 def test_what_cannot_be_generated_is_refused_in_words(line: str, sentence: str, runner: Path, hostile: Path) -> None:
     argv = (str(runner), "--generate", str(NEW), "--iter", "1", "--model", *line.split())
