@@ -31,6 +31,10 @@ def tail_figure(statistic: str) -> str:
     return statistic if statistic in {*STATISTICS[3:], *GAIN_STATISTICS[3:]} else ""
 
 
+NOT_WORSE: Final = "not worse"
+"""No change in the words of a gate: a large improvement may stand beside it."""
+
+
 class Verdict(StrEnum):
     """Verdict on the treatment."""
 
@@ -43,6 +47,10 @@ class Verdict(StrEnum):
     def is_change(self) -> bool:
         """True if the treatment is worse or better."""
         return self in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
+
+    def name_after(self, *, gate: bool) -> str:
+        """Return it in words; a gate, which looks for no improvement, finds no more than `not worse`."""
+        return NOT_WORSE if gate and self is Verdict.NO_CHANGE else self.value
 
 
 class Interleave(StrEnum):
@@ -344,6 +352,11 @@ class Comparison(Value):
         different. A regression stays one whatever it computes.
         """
         return Verdict.UNDECIDED if self.is_undiscovered or self.is_withheld_improvement else self.verdict
+
+    @property
+    def verdict_words(self) -> str:
+        """Return the verdict that counts, in words."""
+        return self.effective_verdict.name_after(gate=self.parameters.gate and not self.identical)
 
     def contributions(self) -> tuple[tuple[OperatorComparison, float], ...]:
         """Return the operators that changed, each with its contribution, the largest first.

@@ -32,7 +32,7 @@ from harness.presentation.remarks import collect_hints, format_remark, group_hin
 from harness.presentation.tables import Column, make_cells
 from harness.presentation.text import Line, Span, Tone, make_printable
 from harness.presentation.trajectory import LaunchStatistic, compute_launch_statistics
-from harness.presentation.verdicts import VerdictCategory, categorise, stated_interval
+from harness.presentation.verdicts import VerdictCategory, categorise, name_verdict, stated_interval
 
 LAUNCH_HEADINGS: Final = ("statistic", "control, all launches", "treatment, all launches", "difference in pairs")
 """Headings of the columns of `tabulate_launches`."""
@@ -325,11 +325,5 @@ def _verdict(result: Result, category: VerdictCategory) -> str:
     if category in {VerdictCategory.FAILED, VerdictCategory.SKIPPED}:
         return result.outcome.words
     if result.comparison is not None and result.comparison.has_different_outputs:
-        return f"{_word_of(category, result.comparison)}, {OUTPUTS_DIFFER}"
-    return _word_of(category, result.comparison)
-
-
-def _word_of(category: VerdictCategory, comparison: Comparison | None) -> str:
-    """Name a verdict: that of a gate, which does not look for improvements, may stand beside a large one."""
-    is_of_gate = category is VerdictCategory.NO_CHANGE and comparison is not None and comparison.parameters.gate
-    return "not worse" if is_of_gate else category.word
+        return f"{name_verdict(result)}, {OUTPUTS_DIFFER}"
+    return name_verdict(result)

@@ -68,6 +68,12 @@ def categorise(result: Result) -> VerdictCategory:
     return CATEGORY_OF_VERDICT[comparison.effective_verdict]
 
 
+def name_verdict(result: Result) -> str:
+    """Name what became of a comparison: its category, and `not worse` where a gate asked for no more."""
+    category, comparison = categorise(result), result.comparison
+    return comparison.verdict_words if category is VerdictCategory.NO_CHANGE and comparison else category.word
+
+
 def mark_stored(outcome: Outcome, verdict: Verdict | None, *, trusted: bool) -> Span:
     """Return the mark of a result in a list: how it failed, else its verdict, and `!` where it is not to be trusted."""
     doubt = "!" if outcome is Outcome.OK and not trusted else ""

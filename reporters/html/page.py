@@ -33,7 +33,7 @@ from harness.presentation.pareto import find_compromises, group_rivals
 from harness.presentation.remarks import choose_mark
 from harness.presentation.tables import TitledTable
 from harness.presentation.times import to_datetime
-from harness.presentation.verdicts import categorise, format_headline, separate_comparisons
+from harness.presentation.verdicts import categorise, format_headline, name_verdict, separate_comparisons
 from reporters.document.picture import Picture
 from reporters.document.rendering import load_environment, render_page
 from reporters.document.tables import Heading, PageTable, TableCell, build_figures, build_table
@@ -256,7 +256,7 @@ def _comparison_article(number: int, result: Result, details: ComparisonDetails 
         anchor=f"b{number}",
         kind=category.slug,
         title=result.benchmark.title,
-        badge=category.word if result.ok else result.outcome.words,
+        badge=name_verdict(result) if result.ok else result.outcome.words,
         figure="",
         interval="",
         cost="",

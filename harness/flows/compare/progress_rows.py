@@ -119,7 +119,7 @@ def progress_row(run: ShownComparison, decision: MetricDecision, *, discovered: 
         f"{format_change(test.difference()):>{_DIFFERENCE}}",
         f"{format_interval(*test.interval()):>{_INTERVAL}}",
         _bar(test),
-        suspicion or (verdict.value if verdict else ""),
+        suspicion or (verdict.name_after(gate=test.parameters.gate) if verdict else ""),
     )
     return BoardRow(cells, verdict)
 

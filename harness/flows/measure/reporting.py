@@ -322,5 +322,5 @@ def _plural_ending(word: str, count: int) -> str:
 def _word(result: Result) -> str:
     """Return the word that counts a result in the summary: its verdict, where pairs or equal bytes gave one."""
     if result.comparison is not None and (result.ok or result.comparison.identical):
-        return result.comparison.effective_verdict.value
+        return result.comparison.verdict_words
     return result.outcome.value

@@ -10,7 +10,7 @@ from harness.core.result import Result
 from harness.presentation.fleets import Fleet, summarise_fleet
 from harness.presentation.numbers import format_change, format_interval
 from harness.presentation.text import make_printable
-from harness.presentation.verdicts import categorise, stated_interval
+from harness.presentation.verdicts import categorise, name_verdict, stated_interval
 from reporters.document.axis import Axis, fit_axis
 from reporters.document.picture import Circle, Label, Mark, Path, Picture, draw_upright_grid
 
@@ -95,7 +95,7 @@ def _words(member: Result) -> str:
         return category.word
     ends = stated_interval(comparison)
     interval = f" ({format_interval(*ends)})" if ends is not None and format_interval(*ends) else ""
-    return f"{format_change(comparison.difference)}{interval} {category.word}"
+    return f"{format_change(comparison.difference)}{interval} {name_verdict(member)}"
 
 
 def _name(member: Result) -> str:
