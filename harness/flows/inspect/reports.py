@@ -73,8 +73,8 @@ def latest(settings: Settings, console: Console, selection: ResultFilter = EVERY
     console.print(fit_table(listing, console))
     if len(entries) < count or not steps.keys().isdisjoint(entry.uid for entry in entries):
         cut = f"{len(entries)} of {count} shown; " if len(entries) < count else ""
-        steps_of = " and the steps of bisections" if steps else ""
-        print_line(Line.of(f"{cut}`harness report --only '*'` lists all{steps_of}"), console)
+        rest = ", with the steps of bisections" if steps else ""
+        print_line(Line.of(f"{cut}`harness report --only '*'` lists all{rest}"), console)
     show_hidden(listing, console)
     places = f"in {settings.local_reporter}; `harness report FOLDER` shows one of them, or all below a folder, again"
     print_line(Line.of(Span(places, Tone.MUTED)), console)

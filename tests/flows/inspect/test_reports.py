@@ -350,7 +350,7 @@ def test_the_list_has_one_row_for_the_steps_of_a_bisection(tmp_path: Path) -> No
     assert len(rows) == 2
     assert sum(" bisected, 2 steps " in row for row in rows) == 1
     assert not any("regression" in row for row in rows)
-    assert "`harness report --only '*'` lists all and the steps of bisections" in lines
+    assert "`harness report --only '*'` lists all, with the steps of bisections" in lines
     stream = io.StringIO()
     reports.latest(Settings(local_reporter=tmp_path), Console(file=stream), ResultFilter(only=("*",)))
     assert stream.getvalue().count("2025-10-09") >= 3
