@@ -130,8 +130,10 @@ def has_half_character(text: str) -> bool:
 
 
 def excerpt(text: str, line: int, column: int) -> str:
-    """Return the line with a caret under the column (both 1-based), shortened around it."""
+    """Return the line with a caret under the column (both 1-based), shortened around it; nothing of an empty one."""
     content = text.splitlines()[line - 1] if line <= len(text.splitlines()) else ""
+    if not content.strip():
+        return ""
     start = max(0, column - 41)
     shown = content[start : start + 80].replace("\t", " ")
     return f"\n      {shown}\n      {' ' * (column - 1 - start)}^"

@@ -110,6 +110,9 @@ def test_a_json_mistake_is_shown_with_a_caret() -> None:
     assert problem.message == (
         'not valid JSON: expecting value (line 2, column 11)\n        "name": mv2\n                ^'
     )
+    _, problems = json_of("")
+    (problem,) = problems.sort_problems()
+    assert problem.message == "not valid JSON: expecting value (line 1, column 1)"
 
 
 def test_a_caret_marks_its_column_in_a_long_line() -> None:

@@ -19,6 +19,7 @@ from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.patterns import matches_pattern
 from harness.core.result import Result
 from harness.core.scalars import format_scalar
+from harness.presentation.text import make_printable
 from harness.store.canonical_json import RESULT_FILE, load_result
 from harness.store.doubts import read_doubts
 from harness.store.index import IndexEntry, build_entry, read_index
@@ -275,7 +276,7 @@ def _name(kind: str, names: Iterable[str]) -> str:
     """Name the first of what is there, for somebody who asked for others; empty where there is nothing."""
     known = list(dict.fromkeys(filter(None, names)))
     more = f", and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
-    return f"{kind} there: {', '.join(known[:_NAMED])}{more}" if known else ""
+    return f"{kind} there: {make_printable(', '.join(known[:_NAMED]))}{more}" if known else ""
 
 
 def _describe_unreadable(error: OSError, path: Path) -> EnvironmentProblem:

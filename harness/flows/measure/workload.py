@@ -23,6 +23,7 @@ from harness.flows.measure.given_programs import reject_unexecutable
 from harness.flows.measure.metering import NO_METERS, Meters
 from harness.flows.measure.named_parts import find_problems, load_frameworks
 from harness.flows.measure.plan import Plan, assign
+from harness.presentation.text import make_printable
 from harness.probes.options import read_probe
 from harness.specification.document import SpecificationDocument
 from harness.specification.load import load
@@ -249,7 +250,7 @@ def select_requested(benchmarks: Sequence[Benchmark], settings: Settings) -> tup
 def _reject_unmatched(benchmarks: Sequence[Benchmark], patterns: Sequence[str], place: str | None = None) -> None:
     for pattern in patterns:
         if not any(_matches(benchmark, pattern) for benchmark in benchmarks):
-            known = ", ".join(benchmark.title for benchmark in benchmarks[:_FEW])
+            known = make_printable(", ".join(benchmark.title for benchmark in benchmarks[:_FEW]))
             more = len(benchmarks) - _FEW
             others = f", and {more} more (`--dry-run` lists them)" if more > 0 else ""
             problem = f"no benchmark matches `{pattern}`"
