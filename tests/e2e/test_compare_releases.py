@@ -16,6 +16,7 @@ MODELS = Path("specifications/models").absolute()
 CONTROL, TREATMENT = "1.4.1", "1.5.1"
 
 
+@pytest.mark.exhaustive
 def test_two_releases_are_compared(tmp_path: Path) -> None:
     need("cmake", "g++")
     project = Project(tmp_path, tmp_path / "cache")

@@ -214,6 +214,7 @@ def test_a_comparison_that_gets_no_pairs_asks_for_batches_no_longer() -> None:
     assert not comparison.may_ask()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("slots", [(0.0, 0.0, 0.0), (0.03, -0.02, 0.0)])
 def test_equal_builds_are_told_apart_as_rarely_as_promised(slots: tuple[float, float, float]) -> None:
     """300 comparisons on three devices whose second launches differ by effects of their own: at most 1 % each way.

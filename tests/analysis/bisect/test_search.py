@@ -138,6 +138,7 @@ def test_two_steps_in_the_same_direction_are_both_reported() -> None:
     assert result.unexplained_log_ratio == pytest.approx(0.0, abs=0.02)
 
 
+@pytest.mark.exhaustive
 def test_a_second_culprit_is_rarely_missed_in_loud_noise() -> None:
     loud, trials, hits = np.random.default_rng(12).standard_t(3, 4000) * 0.04, 12, 0
     for seed in range(trials):
