@@ -17,7 +17,7 @@ from harness.core.errors import ExitCode, HarnessError
 app = App(
     name="harness",
     help="How fast is this model on this device, and can the number be believed?",
-    help_epilogue=f"{examples.format_examples(examples.GENERAL)}\n\n{examples.EXIT_CODES}",
+    help_epilogue=f"{examples.format_examples(examples.GENERAL)}\n\n{examples.format_exit_codes()}",
     version=harness.__version__,
     version_flags=("--version", "-V"),
     help_format="plaintext",

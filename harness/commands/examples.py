@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 GENERAL: Final = (
@@ -13,12 +15,12 @@ GENERAL: Final = (
 )
 """Examples of `harness --help`."""
 
-EXIT_CODES: Final = """\
-Exit codes:
-    0  nothing failed                     3  a device, build or disk failed
-    1  slower, or worse                   4  a benchmark failed
-    2  mistake in command or file         5  undecided
-  130  interrupted"""
+_EXIT_CODES: Final = (
+    ("  0  nothing failed", "3  a device, build or disk failed"),
+    ("  1  slower, or worse", "4  a benchmark failed"),
+    ("  2  mistake in command or file", "5  undecided"),
+    ("130  interrupted", ""),
+)
 
 OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
     "run": (
@@ -158,15 +160,49 @@ OF_COMMANDS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
 
 
 def format_examples(examples: Sequence[tuple[str, str]]) -> str:
-    """Return the end of a help text: each example, and what it is for below it where it is long."""
+    """Return the end of a help text: each example, and what it is for below it where it is long.
+
+    A command that is wider than the terminal is broken as a shell reads it.
+    """
     short = [command for command, _ in examples if len(command) <= _SHORT]
-    width = max(map(len, short), default=0)
-    lines = (
-        f"  {command:<{width}}  {purpose}" if len(command) <= _SHORT else f"  {command}\n      {purpose}"
-        for command, purpose in examples
-    )
+    width, columns = max(map(len, short), default=0), shutil.get_terminal_size().columns
+    lines: list[str] = []
+    for command, purpose in examples:
+        if len(command) <= _SHORT and width + len(purpose) + 4 <= columns:
+            lines.append(f"  {command:<{width}}  {purpose}")
+        else:
+            lines += (
+                f"  {_join(_WORD.findall(command), columns, _CONTINUED)}",
+                f"      {_join(purpose.split(), columns - 4)}",
+            )
     return "Examples:\n" + "\n".join(lines)
+
+
+def format_exit_codes() -> str:
+    """Return the exit codes, in two columns where the terminal has room for them."""
+    left, right = zip(*_EXIT_CODES, strict=True)
+    if max(len(text) for text in right) + 40 <= shutil.get_terminal_size().columns:
+        lines = [f"{one:<36}{other}".rstrip() for one, other in _EXIT_CODES]
+    else:
+        lines = [*left[:-1], *(f"  {text}" for text in right if text), left[-1]]
+    return "Exit codes:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def _join(words: Iterable[str], columns: int, ending: str = "") -> str:
+    """Join words to lines, of which the further ones begin below the third column."""
+    lines = [""]
+    for word in words:
+        if lines[-1] and len(lines[-1]) + len(word) + 9 > columns:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return f"{ending}\n      ".join(lines)
 
 
 _SHORT: Final = 44
 """Characters of an example that leave room for its purpose on the same line."""
+
+_CONTINUED: Final = " \\"
+"""What a shell joins a line to the next one by."""
+
+_WORD: Final = re.compile(r"""(?:'[^']*'|"[^"]*"|\S)+""")
+"""Word of a command line, with what it has in quotes."""
