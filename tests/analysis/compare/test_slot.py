@@ -60,7 +60,7 @@ def test_a_large_effect_is_not_taken_for_one_of_the_slot() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("effect", [0.0, 0.012, -0.012])
+@pytest.mark.parametrize("effect", [0.0, 0.012, pytest.param(-0.012, marks=pytest.mark.exhaustive)])
 def test_evidence_and_intervals_are_exact_with_a_slot_effect(effect: float) -> None:
     """Toss the coin of all pairs in every possible way."""
     parameters = Parameters(seed=1, alpha=0.1, max_pairs=len(SLOTS))
