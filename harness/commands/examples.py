@@ -171,10 +171,8 @@ def format_examples(examples: Sequence[tuple[str, str]]) -> str:
         if len(command) <= _SHORT and width + len(purpose) + 4 <= columns:
             lines.append(f"  {command:<{width}}  {purpose}")
         else:
-            lines += (
-                f"  {_join(_WORD.findall(command), columns, _CONTINUED)}",
-                f"      {_join(purpose.split(), columns - 4)}",
-            )
+            lines.append(f"  {_join(_WORD.findall(command), columns, _CONTINUED)}")
+            lines.append(f"      {_join(purpose.split(), columns)}")
     return "Examples:\n" + "\n".join(lines)
 
 
