@@ -35,6 +35,9 @@ SLEEP_SHARE: Final = 0.1
 """Difference, and share of the time, by which a device may have been awake for less than it was up: the former is
 counted in ticks on phones, which kernels that stop the tick of an idle CPU estimate."""
 
+_HARMLESS: Final = 0.01
+"""Error of a median that is no doubt: half of what launches are added for, and a share of CPU time is no finer."""
+
 _MOST_LOST: Final = 0.9
 """Share of the threads' CPU time beyond which nothing is known about their speed."""
 
@@ -167,7 +170,7 @@ def _note_load(launches: Sequence[Launch], cores: int, threads: int | None) -> I
         return
     cpus = next((launch.after.cpus for launch in launches if launch.after and launch.after.cpus), cores)
     error = _error_by_load(median(shares_of_others), cpus, threads)
-    is_doubtful = error != 0.0 and 2 * len(above) > len(shares_of_others)
+    is_doubtful = (error is None or error > _HARMLESS) and 2 * len(above) > len(shares_of_others)
     yield Note(
         code="busy",
         message=f"other programs used up to {max(above):.0%} of the machine's CPU time while it was measured",

@@ -59,8 +59,11 @@ def describe_error(notes: Sequence[Note]) -> str:
     errors = [note.error for note in notes if note.error is not None]
     if len(errors) < len(notes) or not errors:
         return ""
-    worst = max(errors)
-    return f"; the median may be up to {f'{1 + worst:.3g} times' if worst >= 1 else f'{100 * worst:.0f} %'} too slow"
+    return f"; by that the median may be up to {_format_error(max(errors))} too slow"
+
+
+def _format_error(error: float) -> str:
+    return f"{1 + error:.3g} times" if error >= 1 else f"{max(100 * error, 1):.0f} %"
 
 
 def collect_hints(result: Result) -> list[str]:

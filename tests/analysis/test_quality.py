@@ -525,6 +525,8 @@ def busy_note(share: float, threads: int | None, *metrics: Metric, cores: int = 
 def test_others_that_fit_beside_the_threads_are_no_doubt() -> None:
     assert busy_note(0.5, threads=2, cores=4).trust
     assert busy_note(0.4, threads=1, cores=2).trust
+    assert busy_note(0.504, threads=1, cores=2).trust, "a hundredth at most"
+    assert not busy_note(0.52, threads=1, cores=2).trust
 
 
 def test_others_that_do_not_fit_may_have_slowed_the_median_by_what_they_took() -> None:

@@ -240,7 +240,7 @@ def test_notes_are_folded_by_cause_and_the_hints_of_doubts_follow() -> None:
     assert lines[lines.index("✗ mv2/e, mv2/f: crashed: no such file") :] == [
         "✗ mv2/e, mv2/f: crashed: no such file",
         "  hint: run it again with --debug to see what the program writes",
-        "! 2 of 6: other programs used the machine; the median may be up to 90 % too slow",
+        "! 2 of 6: other programs used the machine; by that the median may be up to 90 % too slow",
         "  hint: use an idle machine",
         "· 2 of 6: other programs used the machine",
         "· mv2/b: the time limit ended it",
@@ -252,7 +252,7 @@ def test_a_doubt_of_a_single_result_says_how_wrong_it_may_be() -> None:
     doubt = Note(code="busy", message="others used up to 50%", trust=False, error=1 / 3)
     for verbose in (False, True):
         text = piped(measured("a", 1.0, notes=[doubt]), verbose=verbose)
-        assert "! mv2/a: others used up to 50%; the median may be up to 33 % too slow\n" in text
+        assert "! mv2/a: others used up to 50%; by that the median may be up to 33 % too slow\n" in text
 
 
 def test_an_interval_wider_than_wanted_is_noted_quietly() -> None:
