@@ -68,7 +68,7 @@ def watch(tmp_path: Path) -> Watch:
     need("git", "g++")
     watch = watch_of(Project(tmp_path, tmp_path / "cache"))
     for number in range(1, 9):
-        watch.work.commit(f"Change {number}", slower=0.05 if number == 5 else 0.0)
+        watch.work.commit(f"Change {number}", slower=0.15 if number == 5 else 0.0)
     return watch
 
 
