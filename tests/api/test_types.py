@@ -51,6 +51,7 @@ harness.rnu("mv2")
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_plug_ins_and_scripts_are_checked_against_the_wheel(tmp_path: Path) -> None:
     wheels = tmp_path / "wheels"
     build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(wheels), str(ROOT)]

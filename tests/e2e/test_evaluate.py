@@ -68,6 +68,7 @@ def test_each_program_is_compared_with_its_model_and_what_it_was_lowered_from(pr
     assert printed == {result.uid: result.evaluation for result in results}
 
 
+@pytest.mark.exhaustive
 def test_a_model_in_memory_gives_its_outputs_and_latency(tmp_path: Path) -> None:
     import torch  # noqa: PLC0415 - slow
 

@@ -84,7 +84,8 @@ def test_samples_threads_and_form_are_observed(models: dict[str, Path], tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.exhaustive)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_compiled_models_give_the_same_outputs(models: dict[str, Path], tmp_path: Path, backend: str) -> None:
     (tmp_path / "x.bin").write_bytes(struct.pack("<16f", *range(16)))
     outputs = {}

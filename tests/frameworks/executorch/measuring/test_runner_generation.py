@@ -24,6 +24,13 @@ PROGRAMS = ("dynamic", "last", "single", "int32")
 NEW = 12
 
 
+@pytest.fixture(params=["native", pytest.param("python", marks=pytest.mark.exhaustive)])
+def build(request: pytest.FixtureRequest) -> Build:
+    """Each of the runners; that of Python, which takes seconds to start, mostly before releases."""
+    build: Build = request.getfixturevalue(request.param)
+    return build
+
+
 @pytest.fixture(scope="module")
 def expected(language_models: Path) -> Mapping[str, Any]:
     """What eager torch generates."""
@@ -210,7 +217,6 @@ def hostile(language_models: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     return folder
 
 
-@pytest.mark.parametrize("build", ["native", pytest.param("python", marks=pytest.mark.exhaustive)], indirect=True)
 @pytest.mark.parametrize(("line", "sentence"), REFUSED.items(), ids=REFUSED)
 def test_what_cannot_be_generated_is_refused_in_words(line: str, sentence: str, runner: Path, hostile: Path) -> None:
     argv = (str(runner), "--generate", str(NEW), "--iter", "1", "--model", *line.split())
