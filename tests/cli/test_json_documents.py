@@ -132,8 +132,10 @@ def _words(command: str, here: Surroundings) -> tuple[str, ...]:
         spec = here.project.write("checked.json", generic(one_test("a", "{program}")))
         arguments[command] = (spec, "--program", program, "--minutes", "0.01")
     if command == "rank":
-        test = one_test("t {recipe}", observe(1, 2), matrix={"recipe": [1, 2]})
-        arguments[command] = (here.project.write("ranked.json", generic(test)),)
+        files = {"model": {"filename": "m.onnx", "location": str(here.project.folder / "missing.onnx")}}
+        model = {"name": "m", "format": "onnx", "framework": "onnxruntime", "files": files}
+        test = {"metric": "delay", "identifier": "t {recipe}", "matrix": {"recipe": [1, 2]}}
+        arguments[command] = (here.project.write("ranked.json", {"model": model, "tests": [test]}),)
     return (command, *map(str, arguments.get(command, ())))
 
 

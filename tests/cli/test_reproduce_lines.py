@@ -201,8 +201,9 @@ def test_a_program_that_a_benchmark_does_not_start_has_no_part_in_its_result(
 
 
 def test_a_line_of_a_ranking_ranks_all_of_its_programs_again(bench: Project) -> None:
-    spec = bench.write("spec.json", generic(*(one_test(name, observe(*CALM)) for name in "abc")))
-    first = _measure(bench, "rank", "-b", spec, "--rounds", "7", "--margin", "0.2", "--seed", "3", "--only", "m/[ab]")
+    program, spec = script(bench, "runner", text()), _specify_programs(bench, "abc")
+    words = ("--rounds", "7", "--margin", "0.2", "--seed", "3", "--only", "m/[ab]", "--program", program)
+    first = _measure(bench, "rank", "-b", spec, *words)
     lines = {frozenset(shlex.split(result.reproduce)) for result in first}
     assert len(lines) == 1
     again = _measure(bench, *shlex.split(first[0].reproduce)[1:])
@@ -211,11 +212,20 @@ def test_a_line_of_a_ranking_ranks_all_of_its_programs_again(bench: Project) -> 
 
 def test_a_line_of_a_ranking_names_the_programs_of_all_that_it_ranks(bench: Project) -> None:
     program = script(bench, "runner", text())
-    spec = bench.write("spec.json", generic(one_test("a", observe(*CALM)), one_test("b", "{program}")))
+    spec = _specify_programs(bench, "ab", one_test("c", observe(*CALM)))
     first = _measure(bench, "rank", "-b", spec, "--rounds", "7", "--seed", "3", "--program", program)
     lines = {frozenset(shlex.split(result.reproduce)) for result in first}
     assert len(lines) == 1
     assert f"program={program}" in next(iter(lines))
+
+
+def _specify_programs(bench: Project, names: str, *more: dict[str, object]) -> Path:
+    """Write tests that a runner of ExecuTorch could execute; a given one is started in its place."""
+    (bench.folder / "m.pte").write_bytes(b"a model")
+    files = {"model": {"filename": "m.pte", "location": str(bench.folder / "m.pte")}}
+    model = {"name": "m", "format": "executorch", "framework": "executorch", "files": files}
+    tests = ({"identifier": name, "metric": "delay"} for name in names)
+    return bench.write("spec.json", {"model": model, "tests": [*tests, *more]})
 
 
 def _ranked(result: Result) -> tuple[object, ...]:
