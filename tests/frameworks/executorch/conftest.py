@@ -42,9 +42,12 @@ def python(runner_cache: Path) -> Build:
     return python_build(runner_cache)
 
 
-@pytest.fixture(params=["native", "python"])
+@pytest.fixture(params=["native", pytest.param("python", marks=pytest.mark.exhaustive)])
 def build(request: pytest.FixtureRequest) -> Build:
-    """Each of the runners."""
+    """Each of the runners; that of Python, which takes seconds to start, mostly before releases.
+
+    What it measures is compared with the native one in each run: `test_runner_measurements.py`.
+    """
     build: Build = request.getfixturevalue(request.param)
     return build
 

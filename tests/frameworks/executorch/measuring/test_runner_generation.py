@@ -24,13 +24,6 @@ PROGRAMS = ("dynamic", "last", "single", "int32")
 NEW = 12
 
 
-@pytest.fixture(params=["native", pytest.param("python", marks=pytest.mark.exhaustive)])
-def build(request: pytest.FixtureRequest) -> Build:
-    """Each of the runners; that of Python, which takes seconds to start, mostly before releases."""
-    build: Build = request.getfixturevalue(request.param)
-    return build
-
-
 @pytest.fixture(scope="module")
 def expected(language_models: Path) -> Mapping[str, Any]:
     """What eager torch generates."""

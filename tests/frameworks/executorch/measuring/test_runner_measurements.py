@@ -21,6 +21,13 @@ pytestmark = pytest.mark.slow
 MEBIBYTE = 1 << 20
 
 
+@pytest.fixture(params=["native", "python"])
+def build(request: pytest.FixtureRequest) -> Build:
+    """Each of the runners."""
+    build: Build = request.getfixturevalue(request.param)
+    return build
+
+
 def measure(*words: str | Path) -> Mapping[str, Observation]:
     completed = shell.run(Command(tuple(map(str, words))))
     assert completed.ok, completed.describe()
