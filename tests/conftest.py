@@ -53,7 +53,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 # Shared machines pause for longer than any deadline; a test's speed is not what is tested. Each run has other examples.
-settings.register_profile("calm", deadline=None, max_examples=40)
+settings.register_profile("calm", deadline=None, max_examples=20)
 settings.load_profile("calm")
 
 

@@ -15,7 +15,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def wait_until(condition: Callable[[], bool], within_s: float = 30.0) -> None:
+def wait_until(condition: Callable[[], bool], within_s: float = 120.0) -> None:
     """Wait for something that another process does."""
     end = time.monotonic() + within_s
     while not condition():
