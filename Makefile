@@ -35,7 +35,7 @@ test: system $(VENV)/.dev ## Set up, then run the tests: all but the exhaustive 
 exhaustive: system typeswindows typesmac ## What is worth minutes before a release: other systems' types, and tests with more models, releases, faults and noise
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m exhaustive --instafail --durations 20
 
-check: $(VENV)/.dev ## Format, lint, types, layers and the fast tests, at the same time: a minute or two
+check: $(VENV)/.dev ## Format, lint, types, layers and the fast tests, at the same time
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target fast lint types
 
 lint: $(VENV)/.dev ## Format, lint and layers

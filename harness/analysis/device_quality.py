@@ -36,7 +36,7 @@ SLEEP_SHARE: Final = 0.1
 counted in ticks on phones, which kernels that stop the tick of an idle CPU estimate."""
 
 _HARMLESS: Final = 0.01
-"""Error of a median that is no doubt: half of what launches are added for, and a share of CPU time is no finer."""
+"""Error of a median that is no doubt: half of the precision that launches are added for by default. A choice."""
 
 _MOST_LOST: Final = 0.9
 """Share of the threads' CPU time beyond which nothing is known about their speed."""

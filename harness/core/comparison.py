@@ -22,8 +22,8 @@ ESTIMATED_STATISTIC: Final = STATISTICS.index("p25")
 """Place of the figure that stands for a launch where a single one has to: the better quartile, steadier than median and
 mean, less extreme than the best."""
 
-STATED_STATISTIC: Final = STATISTICS.index("median")
-"""Place of the figure that a reader is shown of each side, where all figures share one difference."""
+STATED_FIGURE: Final = "median"
+"""Figure that a reader is shown of each side, where all figures share one difference."""
 
 
 def tail_figure(statistic: str) -> str:
@@ -306,14 +306,16 @@ class Comparison(Value):
     @property
     def stated_figure(self) -> str:
         """Return the statistic that both sides are shown by: that which changed most, or the median."""
-        return self.figure or STATISTICS[STATED_STATISTIC]
+        return self.figure or STATED_FIGURE
 
     @property
     def typical_control(self) -> float | None:
         """Return the stated figure of the control, the median over its launches, in `unit`; None without pairs."""
-        names = self.statistics
-        number = names.index(self.figure) if self.figure in names else STATED_STATISTIC
-        return median([pair.control[number] for pair in pairs]) if (pairs := self.complete_pairs) else None
+        pairs = self.complete_pairs
+        if not pairs or self.stated_figure not in self.statistics:
+            return None
+        number = self.statistics.index(self.stated_figure)
+        return median([pair.control[number] for pair in pairs])
 
     @property
     def typical_treatment(self) -> float | None:

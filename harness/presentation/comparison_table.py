@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.core.build import BuildInfo
-from harness.core.comparison import Comparison
+from harness.core.comparison import STATED_FIGURE, Comparison
 from harness.core.evaluation import OutputComparison, OutputVerdict
 from harness.core.result import Result
 from harness.presentation.explanations import (
@@ -49,9 +49,6 @@ _LEGEND_OF_FIGURE: Final = (
     "by the difference, which is measured in pairs"
 )
 _FIGURE: Final = "figure"
-
-_MEDIAN: Final = "median"
-"""Figure of a launch that sides are shown by, where all figures share one difference."""
 
 _EXPLAINED: Final = frozenset({VerdictCategory.UNDECIDED, VerdictCategory.FAILED, VerdictCategory.SKIPPED})
 """Categories whose reason a reader asks for."""
@@ -124,7 +121,7 @@ def build_row(result: Result) -> ComparisonRow:
     return replace(
         row,
         metric=comparison.metric,
-        figure=comparison.figure if comparison.figure != _MEDIAN else "",
+        figure=comparison.figure if comparison.figure != STATED_FIGURE else "",
         control=_format_side(control_figure, result, comparison),
         treatment=_format_side(treatment_figure, result, comparison),
         difference=format_change(comparison.difference),
@@ -197,7 +194,7 @@ def _figures(rows: Sequence[ComparisonRow]) -> list[Span]:
     """Return the figures that rows are about; empty cells where it is the median in all of them."""
     if not any(row.figure for row in rows):
         return [Span("")] * len(rows)
-    return make_cells(row.figure or (_MEDIAN if row.control else "") for row in rows)
+    return make_cells(row.figure or (STATED_FIGURE if row.control else "") for row in rows)
 
 
 def _visible_changes(results: Sequence[Result]) -> Iterator[str]:

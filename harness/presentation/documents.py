@@ -19,7 +19,7 @@ from harness.core.self_check import SelfCheck
 from harness.core.values import Value
 from harness.presentation.differences import ResultDifference
 
-DOCUMENT_VERSION: Final = "1.2"
+DOCUMENT_VERSION: Final = "1.3"
 """Version of each document here. Its first number is raised when a field changes its meaning or goes away, else the
 second."""
 

@@ -34,10 +34,15 @@ ID_PREFIX = "urn:edge-harness:schema:"
 _ATTRIBUTE = re.compile(r"^    (\w+): ", re.MULTILINE)
 
 
+_IS_GENERIC: Final[JsonValue] = {
+    "anyOf": [{"const": "generic"}, {"type": "array", "minItems": 1, "prefixItems": [{"const": "generic"}]}]
+}
+"""A kind of test, or a list that begins with it, whose identifier may be left out."""
+
 _DEMANDS: Final[Mapping[str, Sequence[JsonValue]]] = {
     "Test": [
         {
-            "if": {"required": ["metric"], "properties": {"metric": {"not": {"const": "generic"}}}},
+            "if": {"required": ["metric"], "properties": {"metric": {"not": _IS_GENERIC}}},
             "then": {"required": ["identifier"]},
         }
     ],

@@ -6,10 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from harness.core.errors import ExitCode, Problem, SpecificationError
+from harness.specification.document import Findings, Problems, SpecificationDocument
 from harness.specification.load import LoadOptions, load
+from harness.specification.scope import PlaceholderScope
 
 Members = dict[str, JsonValue]
 Complain = Callable[..., Sequence[Problem]]
@@ -478,6 +482,16 @@ def test_every_unknown_placeholder_of_a_text_is_told_once_and_a_loop_is_one_prob
         "placeholder {a} refers to itself: {a} -> {b} -> {a}",
         "unknown placeholder {zz}",
     ]
+
+
+@given(st.lists(st.lists(st.sampled_from("abcxy"), max_size=2), min_size=3, max_size=3), st.sampled_from("abcxy"))
+def test_what_cannot_be_replaced_is_never_passed_over(references: list[list[str]], name: str) -> None:
+    values = {key: "".join(f"{{{each}}}" for each in names) for key, names in zip("abc", references, strict=True)}
+    problems = Problems()
+    document = SpecificationDocument(Path("x.json"), {}, {})
+    findings = Findings(document, problems)
+    text = PlaceholderScope(values, frozenset(), findings).resolve(f"{{{name}}}", "")
+    assert (text == "") == (not problems.sort_problems())
 
 
 def test_an_unknown_placeholder_in_an_identifier_is_no_second_problem(complain: Complain) -> None:

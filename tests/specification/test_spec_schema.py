@@ -110,6 +110,8 @@ def test_what_loading_demands_is_an_error_in_an_editor(
     document["tests"] = document["tests"][:1]
     document["tests"][0]["files"] = {"x": {"filename": "x", "location": "x", "md5": "0" * 32}}
     assert list(EDITOR.iter_errors(document)) == []
+    (tmp_path / "spec.json").write_text(json.dumps(document))
+    assert load([tmp_path / "spec.json"]).benchmarks
     change(document["tests"][0])
     (error,) = EDITOR.iter_errors(document)
     assert any(demanded in cause.message for cause in _causes(error))
@@ -122,6 +124,14 @@ def _causes(error: Unfit) -> Iterator[Unfit]:
     yield error
     for cause in error.context or ():
         yield from _causes(cause)
+
+
+@pytest.mark.parametrize("metric", ["generic", ["generic", "cpu"]])
+def test_a_generic_test_needs_no_identifier(metric: str | list[str]) -> None:
+    document = copy.deepcopy(EXAMPLES[2])
+    document["tests"][0]["metric"] = metric
+    del document["tests"][0]["identifier"]
+    assert list(EDITOR.iter_errors(document)) == []
 
 
 @pytest.mark.parametrize("md5", ["", "directory", "{md5}", "<ID>", "A" * 32])

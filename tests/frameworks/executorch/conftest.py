@@ -46,7 +46,7 @@ def python(runner_cache: Path) -> Build:
 def build(request: pytest.FixtureRequest) -> Build:
     """Each of the runners; that of Python, which takes seconds to start, mostly before releases.
 
-    What it measures is compared with the native one in each run: `test_runner_measurements.py`.
+    What it measures is tested in each run: `test_runner_measurements.py`.
     """
     build: Build = request.getfixturevalue(request.param)
     return build
