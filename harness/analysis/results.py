@@ -5,22 +5,20 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
 import harness
 from harness.analysis.deadlines import assess_deadline
 from harness.analysis.energy import assess_energy
-from harness.analysis.long_run import analyse_long_run, derive_metrics, note_long_run
 from harness.analysis.quality import assess_quality, find_impossible
 from harness.analysis.summary import collect
 from harness.core.benchmark import ERROR, Benchmark
 from harness.core.build import Build, BuildInfo
 from harness.core.cached_files import CachedFile
 from harness.core.device import Device
-from harness.core.evaluation import Evaluation
 from harness.core.launch_interval import interval_of
-from harness.core.long_run import LongRun
 from harness.core.measurement import Job, Measurement
 from harness.core.metric import (
     ENERGY,
@@ -34,6 +32,11 @@ from harness.core.metric import (
 )
 from harness.core.note import NO_OPERATORS, Note
 from harness.core.result import BenchmarkInfo, FileInfo, Launch, Outcome, Result
+from harness.core.scenario import SUSTAINED
+
+if TYPE_CHECKING:
+    from harness.core.evaluation import Evaluation
+    from harness.core.long_run import LongRun
 
 _NO_NUMBER = "the program ended well but reported no number"
 _BAD_LINES = "bad_lines"
@@ -71,9 +74,9 @@ def build_result(
     tail = ("p99",) if job.benchmark.arrival is not None else ()
     metrics, collected = collect(measurement.reported, (*job.benchmark.statistics, *tail), job.benchmark.direction)
     metrics = _with_intervals(metrics, _count_looks(job.benchmark, measurement.launches))
-    long_run = analyse_long_run(metrics, measurement.launches, device.cores)
+    long_run, steady, long_run_notes = _examine_long_run(metrics, measurement.launches, device.cores)
     late, deadline_notes = assess_deadline(metrics, job.benchmark.arrival)
-    metrics = (*metrics, *(derive_metrics(long_run) if long_run is not None else ()), *late, *measurement.computed)
+    metrics = (*metrics, *steady, *late, *measurement.computed)
     fidelity = _fidelity_metrics(measurement.evaluation)
     outcome, reason, hint = measurement.outcome, measurement.reason, measurement.hint
     notes: Sequence[Note] = (*measurement.notes, *collected)
@@ -101,7 +104,7 @@ def build_result(
             notes = (*notes, *_timed_operators(metrics, job.benchmark))
             notes = _outvote_disturbances(notes, measurement.launches, metrics)
             notes = (*notes, *assess_energy(metrics), *deadline_notes)
-            notes = (*notes, *_note_long_run(long_run, metrics, measurement.launches))
+            notes = (*notes, *long_run_notes)
             notes = (*notes, *assess_quality(metrics, measurement.launches, device.cores, job.benchmark.threads))
     return _result(
         job.benchmark,
@@ -132,10 +135,20 @@ def _is_about_time(benchmark: Benchmark) -> bool:
     return not benchmark.is_about_energy and benchmark.metric != ERROR
 
 
-def _note_long_run(long_run: LongRun | None, metrics: Sequence[Metric], launches: Sequence[Launch]) -> Iterator[Note]:
-    if long_run is not None:
-        used = {launch for metric in metrics if metric.name == long_run.metric for launch in metric.launches}
-        yield from note_long_run(long_run, [launch for launch in launches if launch.index in used])
+def _examine_long_run(
+    metrics: Sequence[Metric], launches: Sequence[Launch], cores: int
+) -> tuple[LongRun | None, Sequence[Metric], Sequence[Note]]:
+    """Return what became of the figure in the long run, and the metrics and notes of that, where there was one."""
+    if not any(metric.type == SUSTAINED for metric in metrics):
+        return None, (), ()
+    from harness.analysis import long_run  # noqa: PLC0415 - few results have one
+
+    found = long_run.analyse_long_run(metrics, launches, cores)
+    if found is None:
+        return None, (), ()
+    used = {launch for metric in metrics if metric.name == found.metric for launch in metric.launches}
+    notes = long_run.note_long_run(found, [launch for launch in launches if launch.index in used])
+    return found, tuple(long_run.derive_metrics(found)), tuple(notes)
 
 
 def _fidelity_metrics(evaluation: Evaluation | None) -> Iterator[Metric]:

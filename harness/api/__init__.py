@@ -24,10 +24,11 @@ from harness.api.evaluation import EvaluatedModel, evaluate_model, evaluate_spec
 from harness.api.names import CompareKeywords, RunKeywords
 from harness.api.results import Results
 from harness.api.specifications import Specifications
-from harness.core.comparison import Comparison, Verdict
+from harness.core.comparison import Comparison
 from harness.core.errors import EnvironmentProblem, ExitCode, HarnessError, SpecificationError, UsageError, most_severe
 from harness.core.metric import Metric
 from harness.core.result import Outcome, Result
+from harness.core.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -171,7 +170,7 @@ def format_examples(examples: Sequence[tuple[str, str]]) -> str:
         if len(command) <= _SHORT and width + len(purpose) + 4 <= columns:
             lines.append(f"  {command:<{width}}  {purpose}")
         else:
-            lines.append(f"  {_join(_WORD.findall(command), columns, _CONTINUED)}")
+            lines.append(f"  {_join(_split(command), columns, _CONTINUED)}")
             lines.append(f"      {_join(purpose.split(), columns)}")
     return "Examples:\n" + "\n".join(lines)
 
@@ -184,6 +183,17 @@ def format_exit_codes() -> str:
     else:
         lines = [*left[:-1], *(f"  {text}" for text in right if text), left[-1]]
     return "Exit codes:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def _split(command: str) -> list[str]:
+    """Return the words of a command line, with what they have in quotes."""
+    words: list[str] = []
+    for piece in command.split(" "):
+        if words and any(words[-1].count(quote) % 2 for quote in ("'", '"')):
+            words[-1] += f" {piece}"
+        else:
+            words.append(piece)
+    return words
 
 
 def _join(words: Iterable[str], columns: int, ending: str = "") -> str:
@@ -201,6 +211,3 @@ _SHORT: Final = 44
 
 _CONTINUED: Final = " \\"
 """What a shell joins a line to the next one by."""
-
-_WORD: Final = re.compile(r"""(?:'[^']*'|"[^"]*"|\S)+""")
-"""Word of a command line, with what it has in quotes."""

@@ -7,11 +7,12 @@ from pydantic import NonNegativeFloat, NonNegativeInt
 
 from harness.core.change import Change
 from harness.core.commit import Commit
-from harness.core.comparison import Verdict, tail_figure
+from harness.core.comparison import tail_figure
 from harness.core.culprit import Candidate, Culprit, SearchResult
 from harness.core.effect import Effect
 from harness.core.series import SeriesPoint
 from harness.core.values import Value
+from harness.core.verdict import Verdict
 
 REPORT_VERSION: Final = "2.3"
 """Raised in its first number when a reader of older reports could be misled, else in its second."""

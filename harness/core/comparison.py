@@ -7,10 +7,11 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat
 
 from harness.core.build import BuildInfo
 from harness.core.effect import Effect, effect_of
-from harness.core.evaluation import OutputComparison, OutputVerdict
+from harness.core.evaluation import OutputComparison
 from harness.core.note import Note
 from harness.core.order_statistics import median
 from harness.core.values import Share, Value
+from harness.core.verdict import OutputVerdict, Verdict
 
 STATISTICS: Final = ("min", "p25", "median", "mean", "p90")
 """The five figures of a launch that evidence is gathered from, in this order everywhere: from its best to its worst."""
@@ -29,28 +30,6 @@ STATED_FIGURE: Final = "median"
 def tail_figure(statistic: str) -> str:
     """Return the name of a figure that shows the tail of a launch; empty for one that shows the typical iteration."""
     return statistic if statistic in {*STATISTICS[3:], *GAIN_STATISTICS[3:]} else ""
-
-
-NOT_WORSE: Final = "not worse"
-"""No change in the words of a gate: a large improvement may stand beside it."""
-
-
-class Verdict(StrEnum):
-    """Verdict on the treatment."""
-
-    REGRESSION = "regression"
-    IMPROVEMENT = "improvement"
-    NO_CHANGE = "no change"
-    UNDECIDED = "undecided"
-
-    @property
-    def is_change(self) -> bool:
-        """True if the treatment is worse or better."""
-        return self in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
-
-    def name_after(self, *, gate: bool) -> str:
-        """Return it in words; a gate, which looks for no improvement, finds no more than `not worse`."""
-        return NOT_WORSE if gate and self is Verdict.NO_CHANGE else self.value
 
 
 class Interleave(StrEnum):

@@ -1,12 +1,12 @@
 """Evaluation: how far the outputs of a lowered model are from those of its origin, and how often both are right."""
 
 import math
-from enum import StrEnum
 
 from harness.core.examples import DataRequest, Stage
 from harness.core.metric import Direction
 from harness.core.note import Note
 from harness.core.values import Value
+from harness.core.verdict import OutputVerdict
 
 
 class Statistic(Value):
@@ -210,15 +210,6 @@ class Evaluation(Value):
     def measured(self) -> StageEvaluation | None:
         """The lowered program on its device against the eager model."""
         return self.stage(Stage.DEVICE) or self.stage(Stage.HOST)
-
-
-class OutputVerdict(StrEnum):
-    """Whether treatment and control compute the same from the same inputs."""
-
-    IDENTICAL = "identical"
-    WITHIN_TOLERANCE = "within_tolerance"
-    DIFFERENT = "different"
-    NOT_COMPARED = "not_compared"
 
 
 class OutputComparison(Value):

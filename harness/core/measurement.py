@@ -11,7 +11,6 @@ from msgspec import Struct, field
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.cached_files import CachedFile
-from harness.core.evaluation import Evaluation, LayerGaps
 from harness.core.examples import Stage
 from harness.core.metric import Metric, Observation
 from harness.core.note import Note
@@ -20,7 +19,8 @@ from harness.core.probe import Artifact, ProbePass
 from harness.core.result import Launch, Outcome, RawLog
 from harness.core.same_work import SameWork
 
-if TYPE_CHECKING:  # protocols are about jobs
+if TYPE_CHECKING:  # protocols are about jobs, and few results have an evaluation
+    from harness.core.evaluation import Evaluation, LayerGaps
     from harness.core.protocols.probes import Probe
 
 
@@ -30,13 +30,13 @@ class References(Struct, frozen=True):
     Attributes:
         examples: The example folder (`harness.core.examples`).
         stages: The output folder of each stage that could be computed.
-        layers: Gaps of layers, where they were asked for.
+        layers: Gaps of layers; None where nobody asked for them.
         kept_outputs: Folder that the outputs of the device are kept in; None where nobody asked for them.
     """
 
     examples: Path
     stages: Mapping[Stage, Path]
-    layers: LayerGaps = field(default_factory=LayerGaps)
+    layers: LayerGaps | None = None
     kept_outputs: Path | None = None
 
 

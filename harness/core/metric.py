@@ -192,7 +192,7 @@ class Metric(Value):
     @property
     def is_timed(self) -> bool:
         """True if it is a time or a rate."""
-        return convert(1.0, self.unit, "s") is not None or re.search(_RATE_UNIT, self.unit) is not None
+        return _is_time(self.unit) or re.search(_RATE_UNIT, self.unit) is not None
 
     @property
     def is_of_operator(self) -> bool:
@@ -206,7 +206,7 @@ _WHOLES: Final = frozenset({"NET", "RUN", "LLM"})
 
 def is_of_operator(type_: str, metric: str, unit: str) -> bool:
     """Return whether a metric is the time of one operator: in FAI-PEP's form its type names it, and it is a latency."""
-    return metric == "latency" and type_ not in _WHOLES and convert(1.0, unit, "s") is not None
+    return metric == "latency" and type_ not in _WHOLES and _is_time(unit)
 
 
 def main_metric(metrics: Sequence[Metric]) -> Metric | None:
@@ -223,6 +223,11 @@ def main_metric(metrics: Sequence[Metric]) -> Metric | None:
     return next(chain(named, timed, energies, others), None)
 
 
+def _is_time(unit: str) -> bool:
+    """Return whether a unit is one of time: most metrics have one, and need no pattern to be told."""
+    return convert(1.0, unit.strip(), "s") is not None
+
+
 _RATE_UNIT: Final = r"(?i)(/|\bper[ _])s(ec(ond)?s?)?$|^(fps|ips|qps|rps|tps|[kmgt]?(flop|op)s)$"
 """Patterns are compiled when they are used first: most commands measure nothing."""
 
@@ -236,7 +241,7 @@ _COST_UNIT: Final = rf"(?i)({_TIME_OR_ENERGY}|cycles?|[kmg]?i?b|([kmg]i?)?bytes?
 
 def is_metered(unit: str) -> bool:
     """Return whether figures of this unit are read off a clock or a meter, which rounds them, and not counted."""
-    return bool(re.search(_RATE_UNIT, unit.strip()) or re.fullmatch(_METERED_UNIT, unit.strip()))
+    return _is_time(unit) or bool(re.search(_RATE_UNIT, unit.strip()) or re.fullmatch(_METERED_UNIT, unit.strip()))
 
 
 _TIMED_NAME: Final = r"latency|time|duration|delay|throughput|speed|[fiqrt]ps"
@@ -275,6 +280,8 @@ def direction_of(name: str, unit: str, stated: Mapping[str, Direction] = Mapping
     known = stated.get(name) or stated.get(name.partition(" ")[2])
     if known is not None:
         return known
+    if _is_time(unit):
+        return Direction.LOWER
     if re.search(_RATE_UNIT, unit.strip()):
         return Direction.HIGHER
     words = _words(name)

@@ -4,31 +4,40 @@ Every reporter and foreign format is a pure function of it. The committed JSON S
 `specifications/schema/result.schema.json` is generated from these classes.
 """
 
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import JsonValue
 
 from harness.core import DICTIONARY_NAME
 from harness.core.build import BuildInfo
 from harness.core.cached_files import ExportReport
-from harness.core.comparison import Comparison
+from harness.core.deferred import deferred
 from harness.core.device import Device, DeviceState
-from harness.core.evaluation import Evaluation
 from harness.core.generation import GenerationRequest
 from harness.core.launch_interval import known_interval
-from harness.core.long_run import LongRun
 from harness.core.metric import Metric
 from harness.core.note import THROTTLED, Note
 from harness.core.origin import Origin
 from harness.core.outcome import Outcome as Outcome  # noqa: PLC0414 - plug-ins import it from here, too
 from harness.core.probe import Artifact, ProbePass
-from harness.core.program_graph import OperatorIdentity
-from harness.core.ranking import Rank
 from harness.core.reproduction import Reproduction
 from harness.core.same_work import SameWork
 from harness.core.scalars import Scalar
 from harness.core.scenario import Arrival
 from harness.core.values import Value, replace_surrogates
+
+if TYPE_CHECKING:
+    from harness.core.comparison import Comparison
+    from harness.core.evaluation import Evaluation
+    from harness.core.long_run import LongRun
+    from harness.core.program_graph import OperatorIdentity
+    from harness.core.ranking import Rank
+else:  # few results have one
+    Comparison = deferred("harness.core.comparison", "Comparison")
+    Evaluation = deferred("harness.core.evaluation", "Evaluation")
+    LongRun = deferred("harness.core.long_run", "LongRun")
+    OperatorIdentity = deferred("harness.core.program_graph", "OperatorIdentity")
+    Rank = deferred("harness.core.ranking", "Rank")
 
 SCHEMA_VERSION: Final = "1.9"
 """Its first number is raised when a reader of older results could be misled, else its second."""

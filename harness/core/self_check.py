@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from harness.core.comparison import Verdict
 from harness.core.values import Value
+from harness.core.verdict import Verdict
 
 SCHEMA_VERSION: Final = 2
 """Version of `SelfCheck`. Files of version 1 say none: they hold `time` and `verdicts` alone."""

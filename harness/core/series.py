@@ -2,11 +2,11 @@
 
 from pydantic import NonNegativeInt, PositiveFloat
 
-from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Verdict
+from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS
 from harness.core.effect import Effect
-from harness.core.evaluation import OutputVerdict
 from harness.core.metric import MetricInfo
 from harness.core.values import Value
+from harness.core.verdict import OutputVerdict, Verdict
 
 
 class SeriesKey(Value):

@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from harness.core.alarm import AlarmReport
 from harness.core.commit import Commit
-from harness.core.comparison import Verdict
 from harness.core.effect import Effect
 from harness.core.metric import LATENCY, Direction
 from harness.core.probability import format_probability
+from harness.core.verdict import Verdict
 from harness.dashboard.change_lines import CommitLine, describe_commit_info
 from harness.dashboard.links import Links, Site
 from harness.dashboard.rendering import render_view

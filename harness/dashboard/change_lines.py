@@ -6,8 +6,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from harness.core.comparison import Verdict
 from harness.core.metric import LATENCY, Direction
+from harness.core.verdict import Verdict
 from harness.dashboard.links import Links
 from harness.dashboard.wording import format_day, format_moment, name_commit
 from harness.presentation.alarm_headlines import clip

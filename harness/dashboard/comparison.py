@@ -8,9 +8,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from harness.core.comparison import Verdict
 from harness.core.effect import Effect
 from harness.core.metric import Direction
+from harness.core.verdict import Verdict
 from harness.dashboard.links import Site
 from harness.dashboard.rendering import render_view
 from harness.presentation.differences import WHAT_IS_UNKNOWN

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from harness.core.comparison import Verdict
+from harness.core.verdict import Verdict
 from harness.dashboard.history_axes import HistoryFrame, fit_history
 from harness.dashboard.links import Links
 from harness.dashboard.wording import format_day, format_range, has_figure, name_commit

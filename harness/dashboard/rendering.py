@@ -8,9 +8,9 @@ from typing import Final
 from urllib.parse import urlencode
 
 import harness
-from harness.core.comparison import Verdict
 from harness.core.effect import Effect
 from harness.core.outcome import Outcome
+from harness.core.verdict import Verdict
 from harness.dashboard.links import Site
 from harness.dashboard.wording import format_range, name_commit
 from harness.presentation.numbers import format_change, format_factor, format_interval, format_percent, format_quantity

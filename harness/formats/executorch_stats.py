@@ -50,8 +50,8 @@ FIELDS: Final = frozenset(
 )
 """Fields by which the object is recognised."""
 
-_COUNTS: Final = re.compile(r"\bPrompt Tokens: (\d{1,9}) +Generated Tokens: (\d{1,9})\b")
-_TIME: Final = re.compile(
+_COUNTS: Final = r"\bPrompt Tokens: (\d{1,9}) +Generated Tokens: (\d{1,9})\b"
+_TIME: Final = (
     r"\b(Model Load Time|Total inference time|Prompt evaluation|Time to first generated token|"
     r"Sampling time over \d{1,9} tokens):\s{0,9}(\d{1,9}\.\d{1,9}) \(seconds\)"
 )
@@ -117,13 +117,13 @@ def read_reports(log: str) -> Iterator[GenerationReport]:
     report: GenerationReport | None = None
     fields: dict[str, float] = {}
     for number, line in enumerate(log.split("\n"), 1):
-        if (counts := _COUNTS.search(line)) is not None:
+        if (counts := re.search(_COUNTS, line)) is not None:
             if report is not None:
                 yield report
             fields = {"prompt_tokens": float(counts[1]), "generated_tokens": float(counts[2])}
             fields |= {"model_load_start_ms": _START_MS, "inference_start_ms": _START_MS}
             report = GenerationReport(number, fields)
-        elif report is not None and "(seconds)" in line and (time := _TIME.search(line)) is not None:
+        elif report is not None and "(seconds)" in line and (time := re.search(_TIME, line)) is not None:
             field = next(field for words, field in _REPORTED.items() if time[1].startswith(words))
             duration_ms = float(time[2]) * 1000
             if duration_ms:

@@ -16,11 +16,12 @@ from typing import Final
 from pydantic import JsonValue, ValidationError
 
 from harness.config.settings import Settings
-from harness.core.comparison import Parameters, Verdict
+from harness.core.comparison import Parameters
 from harness.core.device import Device
 from harness.core.device_doubt import DeviceDoubt
 from harness.core.result import Result
 from harness.core.values import Value
+from harness.core.verdict import Verdict
 from harness.files.atomic import write_atomically
 from harness.flows.measure.workload import load_benchmarks
 from harness.lab.jobs import LabJob, PairsRequest, choose_settings, own_versions

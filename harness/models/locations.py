@@ -14,12 +14,9 @@ from harness.models.errors import unavailable
 DIRECTORY = "directory"
 """FAI-PEP's `md5` of a location that is a folder and is used where it is."""
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_SECRET = re.compile(
-    r"((?:^|&)[^=&]*(?:token|secret|sig|key|password|credential|auth)[^=&]*=)[^&]*",
-    re.IGNORECASE,
-)
-_NO_PATH = re.compile("[\0\ud800-\udfff]")
+_SCHEME = r"([A-Za-z][A-Za-z0-9+.-]*)://"
+_CREDENTIALS = r"(?i)((?:^|&)[^=&]*(?:token|secret|sig|key|password|credential|auth)[^=&]*=)[^&]*"
+_NO_PATH = "[\0\ud800-\udfff]"
 """Characters that no file system takes: NUL and lone surrogates, which JSON can hold."""
 _SUPPORTED = "a location is an http(s) URL, a file:// URL or a path"
 
@@ -63,7 +60,7 @@ def parse_location(file: ModelFile) -> FileLocation:
     location = file.location
     if not location:
         raise unavailable(file, "it has neither a location nor an export", _SUPPORTED)
-    scheme = _SCHEME.match(location)
+    scheme = re.match(_SCHEME, location)
     kind = scheme.group(1).lower() if scheme else ""
     if kind in {"http", "https"}:
         return Download(location, _without_credentials(file, location))
@@ -79,7 +76,7 @@ def parse_location(file: ModelFile) -> FileLocation:
 
 def _absolute(file: ModelFile, text: str) -> Path:
     path = Path(text)
-    if _NO_PATH.search(text) or not path.is_absolute():
+    if re.search(_NO_PATH, text) or not path.is_absolute():
         raise unavailable(file, f"{text!r} is not an absolute path", _SUPPORTED)
     return path
 
@@ -91,5 +88,5 @@ def _without_credentials(file: ModelFile, url: str) -> str:
     except ValueError as error:
         raise unavailable(file, f"its location is not a URL: {error}") from error
     host = parts.netloc.rpartition("@")[2]
-    query = _SECRET.sub(r"\1***", parts.query)
+    query = re.sub(_CREDENTIALS, r"\1***", parts.query)
     return urlunsplit(parts._replace(netloc=host, query=query))

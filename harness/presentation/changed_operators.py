@@ -7,8 +7,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from harness.core.comparison import Comparison, OperatorComparison, Verdict
+from harness.core.comparison import Comparison, OperatorComparison
 from harness.core.result import Result
+from harness.core.verdict import Verdict
 from harness.presentation.explanations import head_interval
 from harness.presentation.numbers import format_change, format_interval, format_quantity
 from harness.presentation.tables import Column, Row, tabulate

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from harness.core.build import BuildInfo
 from harness.core.comparison import STATED_FIGURE, Comparison
-from harness.core.evaluation import OutputComparison, OutputVerdict
+from harness.core.evaluation import OutputComparison
 from harness.core.result import Result
+from harness.core.verdict import OutputVerdict
 from harness.presentation.explanations import (
     describe_discarded_pairs,
     explain_verdict,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from harness.core.comparison import Comparison, ExactDifference, Interleave, Parameters, Verdict
+from harness.core.comparison import Comparison, ExactDifference, Interleave, Parameters
 from harness.core.levels import levels_of
 from harness.core.result import Result
+from harness.core.verdict import Verdict
 from harness.presentation.numbers import format_change, format_evidence, format_percent, format_quantity
 from harness.presentation.outputs import describe_outputs, explain_withheld_improvement
 from harness.presentation.verdicts import (

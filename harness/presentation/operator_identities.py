@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from harness.core.program_graph import OperatorIdentity
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from harness.core.program_graph import OperatorIdentity
 
 
 def describe_module(identity: OperatorIdentity | None) -> str:

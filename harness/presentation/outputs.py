@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from harness.core.comparison import Comparison
-from harness.core.evaluation import OutputComparison, OutputVerdict
+from harness.core.evaluation import OutputComparison
+from harness.core.verdict import OutputVerdict
 
 DIFFERENT_MARK: Final = "≠"
 """Mark of a comparison whose sides compute different outputs."""

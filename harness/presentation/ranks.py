@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from harness.core.ranking import Rank
 from harness.core.result import Result
 from harness.presentation.text import Line, Span, Tone, make_printable
+
+if TYPE_CHECKING:
+    from harness.core.ranking import Rank
 
 
 def format_rank(result: Result) -> Span:

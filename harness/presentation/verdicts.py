@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Final
 
-from harness.core.comparison import Comparison, Verdict
+from harness.core.comparison import Comparison
 from harness.core.result import Outcome, Result
+from harness.core.verdict import Verdict
 from harness.presentation.text import Span, Tone, make_printable
 
 

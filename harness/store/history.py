@@ -15,15 +15,14 @@ from pydantic import Field
 
 from harness.core.alarm import AlarmReport, AlarmStage
 from harness.core.build import NO_COMMITS, PREBUILT
-from harness.core.comparison import Verdict
 from harness.core.device_doubt import DeviceDoubt
 from harness.core.effect import Effect
-from harness.core.evaluation import OutputVerdict
 from harness.core.metric import MetricInfo
 from harness.core.origin import Origin
 from harness.core.outcome import Outcome
 from harness.core.result import Result
 from harness.core.values import Value
+from harness.core.verdict import OutputVerdict, Verdict
 
 KEY_DIGITS: Final = 16
 """Hexadecimal digits of the key of a cell: 64 bits."""

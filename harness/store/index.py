@@ -15,11 +15,11 @@ from typing import Final
 from msgspec import Struct
 from pydantic import ValidationError
 
-from harness.core.comparison import Verdict
 from harness.core.errors import EnvironmentProblem
 from harness.core.metric import main_metric
 from harness.core.result import Outcome, Result
 from harness.core.values import Value
+from harness.core.verdict import Verdict
 from harness.files.atomic import write_atomically
 from harness.files.locks import FileLock
 from harness.files.open_flags import NO_WAIT

@@ -20,11 +20,11 @@ from harness.core.alarm_message import AlarmMessage
 from harness.core.alarm_protocols import AlarmChannel, AlarmChannelFactory
 from harness.core.change import Change, ChangeKind
 from harness.core.commit import Commit
-from harness.core.comparison import Verdict
 from harness.core.culprit import Candidate, Culprit, SearchEnding, SearchResult
 from harness.core.effect import Effect
 from harness.core.errors import DeliveryFailed, UsageError
 from harness.core.metric import LATENCY, MetricInfo
+from harness.core.verdict import Verdict
 from harness.testing.contract import ContractBroken, expect, process_unchanged
 
 CULPRIT: Final = "736ae249" * 5

@@ -22,8 +22,8 @@ from harness.core.power import PowerMethod
 from platforms.host import perf_energy
 
 POWERCAP: Final = Path("/sys/class/powercap")
-_ZONE: Final = re.compile(r"intel-rapl:[0-9]+(:[0-9]+)?")
-_COUNTED: Final = re.compile(r"package-[0-9]+(-die-[0-9]+)?|dram")
+_ZONE: Final = r"intel-rapl:[0-9]+(:[0-9]+)?"
+_COUNTED: Final = r"package-[0-9]+(-die-[0-9]+)?|dram"
 """Zones that add up. `core` and `uncore` are parts of their package, which is a part of `psys`."""
 
 _MOST_W: Final = 1000.0
@@ -110,7 +110,7 @@ def _used_mj(before: EnergyCounter, after: EnergyCounter) -> float:
 
 
 def _find_zones(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("intel-rapl:*") if _ZONE.fullmatch(path.name))
+    return sorted(path for path in folder.glob("intel-rapl:*") if re.fullmatch(_ZONE, path.name))
 
 
 def _read_counters(folder: Path) -> Mapping[str, EnergyCounter]:
@@ -130,5 +130,5 @@ def _iterate_counters(folder: Path) -> Iterator[tuple[str, EnergyCounter]]:
             )
         except (OSError, ValueError):
             continue
-        if _COUNTED.fullmatch(name):
+        if re.fullmatch(_COUNTED, name):
             yield f"{prefix}{name}", counter

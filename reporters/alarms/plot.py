@@ -15,7 +15,7 @@ from msgspec import Struct
 from harness.core.alarm import AlarmReport
 from harness.core.change import ChangeKind
 from harness.core.commit import short_id
-from harness.core.comparison import Verdict
+from harness.core.verdict import Verdict
 from harness.presentation.alarm_headlines import clip, describe_change, describe_size, format_effect
 from harness.presentation.outputs import OUTPUTS_DIFFER
 from reporters.alarms.window import Dot, SeriesWindow, choose_window

@@ -33,6 +33,10 @@ RESULTS: Final = tuple(
     f"harness.core.{name}" for name in ("comparison", "evaluation", "measurement", "ranking", "result")
 )
 """What a measurement leaves: a command that measures nothing need not make their classes."""
+PARTS_OF_FEW: Final = tuple(
+    f"harness.core.{name}" for name in ("comparison", "evaluation", "long_run", "program_graph", "ranking")
+)
+"""Parts of results that few have (`harness.core.deferred`)."""
 OURS: Final = {"frameworks", "harness", "platforms", "reporters", "specifications"}
 
 
@@ -115,6 +119,7 @@ def test_a_run_imports_nothing_that_compares(project: Project, spec: Path) -> No
     assert not of(modules, "harness.flows.compare", "harness.flows.inspect", "harness.watch", "harness.running.pairs")
     assert not of(modules, "harness.presentation.comparison_table", "harness.presentation.evaluation_table")
     assert not of(modules, "harness.formats.mlperf_client", "harness.core.foreign")
+    assert not of(modules, *PARTS_OF_FEW, "harness.models.references")
 
 
 def test_a_run_imports_no_reporter_that_it_does_not_name(project: Project, spec: Path) -> None:

@@ -5,7 +5,8 @@ import math
 import pytest
 
 from harness.core.build import BuildInfo
-from harness.core.comparison import Comparison, OperatorComparison, Parameters, Verdict
+from harness.core.comparison import Comparison, OperatorComparison, Parameters
+from harness.core.verdict import Verdict
 
 BUILD = BuildInfo(source="none", commit="a", digest="a")
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from functools import cache
 
 from harness.core.alarm import AlarmReport, AlarmStage
-from harness.core.comparison import Verdict
 from harness.core.effect import Effect
 from harness.core.origin import Origin
 from harness.core.outcome import Outcome
+from harness.core.verdict import Verdict
 from harness.dashboard.alarms import render_alarm, render_alarms
 from harness.dashboard.cell import render_cell
 from harness.dashboard.changes import render_changes

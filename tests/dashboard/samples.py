@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from harness.core.comparison import Verdict
 from harness.core.effect import Effect
 from harness.core.metric import MetricInfo
 from harness.core.origin import Origin
 from harness.core.outcome import Outcome
+from harness.core.verdict import Verdict
 from harness.dashboard.links import LiveLinks, Site
 from harness.store.history import (
     Band,

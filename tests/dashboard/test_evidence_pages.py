@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.core.comparison import Verdict
 from harness.core.effect import Effect
+from harness.core.verdict import Verdict
 from harness.dashboard.alarms import render_alarms
 from harness.dashboard.changes import render_changes, summarise_changes
 from harness.presentation.differences import WHAT_IS_UNKNOWN

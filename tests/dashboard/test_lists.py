@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.comparison import Verdict
 from harness.core.effect import Effect
 from harness.core.metric import MetricInfo
+from harness.core.verdict import Verdict
 from harness.dashboard.commits import render_commit, render_commits
 from harness.dashboard.comparison import render_comparison
 from harness.dashboard.coverage import render_coverage

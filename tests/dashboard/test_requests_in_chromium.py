@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from harness.core.comparison import Verdict
 from harness.core.effect import Effect
 from harness.core.metric import MetricInfo
 from harness.core.outcome import Outcome
+from harness.core.verdict import Verdict
 from harness.dashboard.requests import Asker, decode_choice, encode_choice, render_lab, render_request, render_requests
 from harness.store.history import CommitInfo, Contrast, ResultRow
 from harness.store.run_requests import (

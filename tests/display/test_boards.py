@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console, RenderableType
 
-from harness.core.comparison import Verdict
 from harness.core.protocols import BoardRow
+from harness.core.verdict import Verdict
 from harness.display import open_display
 from harness.display.live import LiveBoard, LiveDisplay
 from harness.display.plain import PlainBoard, PlainDisplay, PlainTask

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 
-from harness.core.comparison import Verdict
 from harness.core.protocols import BoardRow, Display
+from harness.core.verdict import Verdict
 from harness.display import open_display
 
 

@@ -12,15 +12,15 @@ from typing import TextIO
 
 import pytest
 
-from harness.core.comparison import Verdict
 from harness.core.protocols import BoardRow
+from harness.core.verdict import Verdict
 from harness.display import open_display
 from harness.display.live import LiveDisplay
 from harness.display.plain import PlainDisplay
 
 TELL = """
 import sys
-from harness.core.comparison import Verdict
+from harness.core.verdict import Verdict
 from harness.core.protocols import BoardRow
 from harness.display import open_display
 with open_display() as shown:

@@ -11,9 +11,10 @@ import pytest
 
 from harness.config.remote_target import TOKEN_FILE_VARIABLE, TOKEN_VARIABLE, RemoteTarget
 from harness.config.settings import Settings
-from harness.core.comparison import GAIN_STATISTICS, STATISTICS, Verdict
+from harness.core.comparison import GAIN_STATISTICS, STATISTICS
 from harness.core.errors import ExitCode
 from harness.core.result import Outcome
+from harness.core.verdict import Verdict
 from harness.store.frames import make_frame, make_samples
 from harness.testing.reporters import CHECKS
 from harness.testing.results import failed_result, ok_result, report_of

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from harness.config.settings import Settings
-from harness.core.comparison import Parameters, Verdict
+from harness.core.comparison import Parameters
 from harness.core.result import Report, Result
+from harness.core.verdict import Verdict
 from harness.flows.compare.compare import ComparisonStages, ComparisonTask
 from harness.flows.measure.plan import Plan
 from harness.flows.measure.reporting import Reporting

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from harness.core.comparison import STATISTICS, Comparison, Pair, Parameters, Verdict
+from harness.core.comparison import STATISTICS, Comparison, Pair, Parameters
 from harness.core.device import Device
 from harness.core.device_doubt import IN_DOUBT, LAST_GOOD_CHECK, LAST_GOOD_CHECKS, DeviceDoubt, mark_doubts
 from harness.core.result import Outcome, Report
+from harness.core.verdict import Verdict
 from harness.flows.measure.plan import Failure
 from harness.lab.jobs import Place, own_versions
 from harness.lab.merging import comparison_of

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from harness.analysis.compare.recompute import recompute
 from harness.core.build import BuildInfo
-from harness.core.comparison import Comparison, ExactDifference, OperatorComparison, Pair, Parameters, Verdict
+from harness.core.comparison import Comparison, ExactDifference, OperatorComparison, Pair, Parameters
 from harness.core.note import Note
 from harness.core.result import Outcome, Result
+from harness.core.verdict import Verdict
 from harness.testing.results import BUILD, failed_result, ok_result
 
 CONTROL = BuildInfo(

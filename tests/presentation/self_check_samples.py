@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.core.comparison import Verdict
 from harness.core.self_check import BenchmarkCheck, Disturbance, Rate, Sensitivity, VerdictCost
+from harness.core.verdict import Verdict
 
 CHECK = BenchmarkCheck(
     title="mv2/q8",

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core.comparison import Comparison, Verdict
+from harness.core.comparison import Comparison
 from harness.core.metric import LaunchInterval, Metric, main_metric
 from harness.core.result import Result
+from harness.core.verdict import Verdict
 from harness.presentation.comparison_table import build_columns, build_row
 from harness.presentation.distributions import describe_launches
 from harness.presentation.estimates import estimate, group_estimates

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.core.comparison import Verdict
 from harness.core.result import Outcome
+from harness.core.verdict import Verdict
 from harness.presentation.verdicts import mark_stored
 
 

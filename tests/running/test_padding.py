@@ -20,13 +20,13 @@ from harness.core.app import App
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
 from harness.core.command import Command, Completed
-from harness.core.comparison import Verdict
 from harness.core.device import ADDRESS_RANDOMISATION, Device, DeviceState
 from harness.core.measurement import Job
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Session
 from harness.core.result import Launch, Outcome
+from harness.core.verdict import Verdict
 from harness.running.comparability import layout_notes
 from harness.running.interleaving import SequentialLaunches
 from harness.running.launch import record_launch

@@ -20,7 +20,7 @@ from harness.core.alarm import Alarm, AlarmEvent, AlarmOrigin, AlarmReport, Alar
 from harness.core.benchmark import Export
 from harness.core.cached_files import ExportReport
 from harness.core.change import Change, ChangeKind
-from harness.core.comparison import Comparison, Pair, Parameters, Verdict
+from harness.core.comparison import Comparison, Pair, Parameters
 from harness.core.culprit import Candidate, Culprit, SearchEnding, SearchResult
 from harness.core.device import DeviceState
 from harness.core.effect import Effect
@@ -32,6 +32,7 @@ from harness.core.note import Note
 from harness.core.origin import Origin
 from harness.core.reproduction import Reproduction
 from harness.core.result import BenchmarkInfo, FileInfo, Launch, Outcome, Result
+from harness.core.verdict import Verdict
 from harness.store.database.alarms import store_alarm
 from harness.store.database.engine import Database, open_database
 from harness.store.database.writing import NewResult, store_results

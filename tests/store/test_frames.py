@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from harness.core.comparison import Verdict
 from harness.core.metric import ControlSide
 from harness.core.result import Outcome, Result
+from harness.core.verdict import Verdict
 from harness.store.frames import make_frame, make_samples
 from harness.testing.results import LATENCIES_MS, STARTED, failed_result, noisy_result, ok_result
 from tests.presentation.comparison_samples import compared, made_pairs

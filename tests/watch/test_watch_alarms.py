@@ -12,10 +12,10 @@ from harness.analysis.trend.changes import TrendReader
 from harness.core.alarm import Alarm, AlarmEvent, AlarmStage, Verification
 from harness.core.change import ChangeKind, Trend
 from harness.core.commit import Commit
-from harness.core.comparison import Verdict
 from harness.core.culprit import Candidate, SearchResult
 from harness.core.errors import BuildFailed, DeliveryFailed, DeviceLost, UsageError
 from harness.core.series import FigureEffect, Series
+from harness.core.verdict import Verdict
 from harness.flows.inspect.status import status_of
 from harness.watch.alarm_lifecycle import MOST_SEARCHES
 from harness.watch.loop import watch

@@ -10,9 +10,9 @@ import pytest
 
 from harness.core.alarm import Alarm, AlarmEvent, AlarmStage, Closing, Verification
 from harness.core.commit import Commit
-from harness.core.comparison import Verdict
 from harness.core.culprit import Candidate, SearchResult
 from harness.core.errors import EnvironmentProblem, UsageError
+from harness.core.verdict import Verdict
 from harness.flows.inspect.status import status_of
 from harness.watch.closings import ClosedAlarms, close_alarms, reopen_alarms
 from harness.watch.loop import watch

@@ -7,8 +7,8 @@ from pathlib import Path
 from harness.core.change import Outlier, Trend
 from harness.core.commit import Commit
 from harness.core.errors import DeviceLost
-from harness.core.evaluation import OutputVerdict
 from harness.core.series import Series
+from harness.core.verdict import OutputVerdict
 from harness.watch.commit_processor import MOST_ROUNDS
 from harness.watch.loop import WatchSummary, watch
 from harness.watch.store.commits import CommitStatus

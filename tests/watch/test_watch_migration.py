@@ -20,9 +20,9 @@ from harness.core.change import ChangeKind
 from harness.core.commit import Commit
 from harness.core.effect import Effect
 from harness.core.errors import EnvironmentProblem
-from harness.core.evaluation import OutputVerdict
 from harness.core.metric import Direction, MetricInfo
 from harness.core.series import SeriesPoint
+from harness.core.verdict import OutputVerdict
 from harness.flows.inspect.status import status_of
 from harness.watch.loop import watch
 from harness.watch.store.commits import CommitStatus

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from harness.core.alarm import Alarm, AlarmEvent, AlarmStage
-from harness.core.comparison import Verdict
 from harness.core.effect import Effect
 from harness.core.errors import EnvironmentProblem, UsageError
 from harness.core.metric import Direction, MetricInfo
+from harness.core.verdict import Verdict
 from harness.watch.store.commits import CommitStatus
 from harness.watch.store.database import VERSION, StateFull
 from harness.watch.store.event_log import MOST_EVENTS, CurrentActivity

@@ -9,12 +9,12 @@ from pathlib import Path
 from harness.core.alarm import Alarm, AlarmStage, Verification
 from harness.core.change import Change, ChangeKind, Trend
 from harness.core.commit import Commit
-from harness.core.comparison import Verdict
 from harness.core.culprit import Candidate, Culprit, SearchEnding, SearchResult
 from harness.core.effect import Effect
 from harness.core.errors import UsageError
 from harness.core.metric import MetricInfo
 from harness.core.series import Series, SeriesKey, SeriesPoint
+from harness.core.verdict import Verdict
 from harness.testing.alarm_channels import example_change
 from harness.watch.branch_poller import Branch
 from harness.watch.controls import ControlPolicy

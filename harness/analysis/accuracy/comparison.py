@@ -22,8 +22,9 @@ from harness.analysis.accuracy.arrays import (
     to_float64,
     unequal_elements,
 )
-from harness.core.evaluation import OutputComparison, OutputVerdict
+from harness.core.evaluation import OutputComparison
 from harness.core.examples import TensorInfo
+from harness.core.verdict import OutputVerdict
 
 
 class Tolerance(NamedTuple):

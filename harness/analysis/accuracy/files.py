@@ -8,8 +8,9 @@ from typing import Final
 
 from harness.analysis.accuracy.arrays import OutputStream
 from harness.analysis.accuracy.comparison import Tolerance, compare_outputs
-from harness.core.evaluation import OutputComparison, OutputVerdict
+from harness.core.evaluation import OutputComparison
 from harness.core.examples import ITEM_BYTES, TensorInfo
+from harness.core.verdict import OutputVerdict
 from harness.files.numbers import UnreadableNumbers, is_self_describing, read_numbers
 
 _SEVERITY: Final = (

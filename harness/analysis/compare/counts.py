@@ -16,7 +16,8 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
-from harness.core.comparison import Pair, Parameters, Verdict
+from harness.core.comparison import Pair, Parameters
+from harness.core.verdict import Verdict
 
 _LOG_FIRST: Final = math.log(2.0)
 """Gain of the first pair whose counts differ: which side has the larger one is a coin toss."""

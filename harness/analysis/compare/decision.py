@@ -21,9 +21,10 @@ from harness.analysis.compare.reasons import (
 from harness.analysis.compare.resolution import Resolution
 from harness.analysis.compare.slot import PredictableSlotEffect, side_of
 from harness.analysis.compare.statistics import PredictableScale, log_ratios, statistics_of
-from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Evidence, Pair, Parameters, Verdict
+from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Evidence, Pair, Parameters
 from harness.core.effect import relative_change
 from harness.core.levels import levels_of
+from harness.core.verdict import Verdict
 
 RelativeInterval = tuple[float | None, float | None]
 """Lower and upper end, as relative differences; None where nothing is excluded on that side."""

@@ -16,7 +16,8 @@ from collections.abc import Hashable, Mapping, Set
 from typing import NamedTuple, TypeVar
 
 from harness.analysis.compare.decision import SequentialTest
-from harness.core.comparison import Evidence, Verdict
+from harness.core.comparison import Evidence
+from harness.core.verdict import Verdict
 
 Key = TypeVar("Key", bound=Hashable)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.core.comparison import ExactDifference, Verdict
+from harness.core.comparison import ExactDifference
 from harness.core.metric import Direction, Metric, convert, is_counted
 from harness.core.result import Result
+from harness.core.verdict import Verdict
 
 _FEWEST_LAUNCHES = 2
 """One sample cannot show that a figure does not vary."""

@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 from harness.analysis.compare.evidence import EProcesses, Floats, Refutes
 from harness.analysis.compare.final_test import add_reserve
 from harness.analysis.compare.resolution import Resolution, add_pair
-from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Pair, Parameters, Verdict
+from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Pair, Parameters
 from harness.core.levels import levels_of
+from harness.core.verdict import Verdict
 
 TYPICAL: Final = slice(STATISTICS.index("min"), STATISTICS.index("median") + 1)
 """Statistics that rule out a change of the margin or more: of them at least one is quiet on nearly every machine. The

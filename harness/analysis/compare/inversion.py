@@ -20,9 +20,9 @@ from harness.analysis.compare.evidence import CLIP, Floats, Refutes, log_gains
 from harness.analysis.compare.final_test import final_payoff
 from harness.analysis.compare.hypotheses import CONTRADICTION, TYPICAL
 from harness.analysis.compare.slot import remove_slot_effect
-from harness.core.comparison import Verdict
 from harness.core.effect import LARGEST_LOG
 from harness.core.levels import RESERVE, Levels
+from harness.core.verdict import Verdict
 
 _RESOLUTION: Final = 1e-6
 """Limits are found to this log ratio: a ten-thousandth of a percent."""

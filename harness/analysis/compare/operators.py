@@ -20,10 +20,11 @@ from harness.analysis.compare.evidence import EProcesses, Refutes, fewest_pairs
 from harness.analysis.compare.inversion import Inversion
 from harness.analysis.compare.resolution import Resolution
 from harness.analysis.compare.statistics import PredictableScale
-from harness.core.comparison import Evidence, OperatorComparison, OperatorMedians, Parameters, Verdict
+from harness.core.comparison import Evidence, OperatorComparison, OperatorMedians, Parameters
 from harness.core.effect import relative_change
 from harness.core.levels import Levels, levels_of
 from harness.core.note import NO_OPERATORS, Note
+from harness.core.verdict import Verdict
 
 _UNPROVEN: Final = "operators_unproven"
 

@@ -21,8 +21,9 @@ from typing import Final, NamedTuple
 
 from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.statistics import launch_statistics, log_ratios, middle
-from harness.core.comparison import ESTIMATED_STATISTIC, Pair, Parameters, Verdict
+from harness.core.comparison import ESTIMATED_STATISTIC, Pair, Parameters
 from harness.core.ranking import RankingParameters
+from harness.core.verdict import Verdict
 
 MOST_ALPHA: Final = 0.01
 """Level of one direction of one pair, at most: that of comparisons, for which intervals are of 95 %."""

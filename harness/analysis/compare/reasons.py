@@ -7,8 +7,9 @@ from typing import Final
 
 from harness.analysis.compare.evidence import fewest_pairs
 from harness.analysis.compare.final_test import level_on_the_way
-from harness.core.comparison import Parameters, Verdict
+from harness.core.comparison import Parameters
 from harness.core.note import Note
+from harness.core.verdict import Verdict
 
 FIGURES_DIFFER: Final = "figures"
 """Code of the note that the figures of the launches changed by different amounts."""

@@ -21,9 +21,10 @@ from harness.analysis.compare.reasons import (
     unsteady_note,
 )
 from harness.analysis.compare.resolution import COARSE, coarseness_note
-from harness.core.comparison import Comparison, Evidence, Pair, Parameters, Verdict
+from harness.core.comparison import Comparison, Evidence, Pair, Parameters
 from harness.core.metric import is_counted
 from harness.core.note import Note
+from harness.core.verdict import Verdict
 
 _CONCLUDED: Final = frozenset({BELOW_MARGIN, COARSE, FIGURES_DIFFER, HIDDEN_CHANGE, UNSTEADY})
 """Codes of the notes that a conclusion brings."""

@@ -15,8 +15,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 
-from harness.core.comparison import Pair, Parameters, Verdict
+from harness.core.comparison import Pair, Parameters
 from harness.core.note import Note
+from harness.core.verdict import Verdict
 
 COARSE = "coarse"
 """Code of the note that there is no verdict because the figures are too coarse."""

@@ -31,10 +31,11 @@ from harness.analysis.compare.final_test import level_on_the_way
 from harness.analysis.compare.recompute import replay
 from harness.analysis.compare.slot import side_of
 from harness.analysis.compare.statistics import log_ratios, median_deviation
-from harness.core.comparison import ESTIMATED_STATISTIC, Comparison, Pair, Parameters, Verdict
+from harness.core.comparison import ESTIMATED_STATISTIC, Comparison, Pair, Parameters
 from harness.core.effect import relative_change
 from harness.core.metric import is_counted
 from harness.core.self_check import BenchmarkCheck, Rate, VerdictCost
+from harness.core.verdict import Verdict
 
 FEWEST_PAIRS: Final = 20
 """Recorded pairs below which nothing is estimated: their scale alone is uncertain by a sixth."""

@@ -16,8 +16,9 @@ from harness.analysis.trend.samples import Sample, Stretch
 from harness.analysis.trend.segmentation import DetectionThresholds, find_change_point
 from harness.analysis.trend.suspicions import find_suspicion
 from harness.core.change import Outlier
-from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS, Verdict
+from harness.core.comparison import ESTIMATED_STATISTIC, STATISTICS
 from harness.core.series import SeriesKey, SeriesPoint
+from harness.core.verdict import Verdict
 
 _WINDOW: Final = 200
 """Newest points among which a change is looked for: with more, the errors of builds count and not those of pairs."""

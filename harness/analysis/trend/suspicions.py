@@ -13,9 +13,9 @@ from typing import Final
 from harness.analysis.trend.progress import CommitPlace, Suspicion
 from harness.analysis.trend.samples import Stretch
 from harness.analysis.trend.segmentation import DetectionThresholds
-from harness.core.comparison import Verdict
 from harness.core.metric import Direction
 from harness.core.series import SeriesPoint
+from harness.core.verdict import Verdict
 
 _EXPLAINED: Final = 3.0
 """Standard errors within which the level that the series has already explains a regression."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 if TYPE_CHECKING:  # commands that measure nothing load no comparison
-    from harness.core.comparison import Verdict
+    from harness.core.verdict import Verdict
 
 
 class Task(Protocol):

@@ -18,13 +18,14 @@ from harness.builders.records import is_same_runner
 from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark
 from harness.core.build import Build
-from harness.core.comparison import Comparison, Parameters, Verdict
+from harness.core.comparison import Comparison, Parameters
 from harness.core.device import Device
 from harness.core.errors import ExitCode, HarnessError
 from harness.core.layout import layout_notes
 from harness.core.note import Note
 from harness.core.protocols import Display, OptionReader, Reporter, device_options
 from harness.core.result import Outcome, Report, Result
+from harness.core.verdict import Verdict
 from harness.files.programs import RUNNER
 from harness.flows.compare import self_check
 from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject, Hypothesis

@@ -11,13 +11,14 @@ from harness.analysis.compare.operators import compare_operators, operator_notes
 from harness.analysis.compare.statistics import launch_statistics, statistics_of
 from harness.analysis.results import build_info
 from harness.core.benchmark import Benchmark
-from harness.core.comparison import Comparison, Interleave, OperatorMedians, Pair, Parameters, Verdict
+from harness.core.comparison import Comparison, Interleave, OperatorMedians, Pair, Parameters
 from harness.core.device import Device
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
 from harness.core.evaluation import OutputComparison
 from harness.core.measurement import Job, Measurement
 from harness.core.note import NO_OPERATORS, Note
 from harness.core.result import Outcome
+from harness.core.verdict import Verdict
 from harness.flows.compare.journal import Header, Journal, JournalContents, LostLaunches
 from harness.flows.compare.metric_decision import MetricDecision
 from harness.flows.compare.outputs import SideLaunchers, compare_sides

@@ -10,8 +10,9 @@ from typing import Final
 
 from harness.core.benchmark import Benchmark, OutputFile
 from harness.core.errors import BenchmarkFailed, BenchmarkUnsupported
-from harness.core.evaluation import OutputComparison, OutputVerdict
+from harness.core.evaluation import OutputComparison
 from harness.core.result import Outcome
+from harness.core.verdict import OutputVerdict
 from harness.flows.compare.printed_generation import PrintedGeneration
 from harness.running.launcher import Launcher
 from harness.running.placeholder_values import output_path

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.recompute import Conclusion, draw_conclusion, withhold_no_change
-from harness.core.comparison import Pair, Parameters, Verdict
+from harness.core.comparison import Pair, Parameters
 from harness.core.metric import is_counted
+from harness.core.verdict import Verdict
 from harness.running.compared_metric import ComparedMetric
 
 

@@ -17,9 +17,10 @@ from harness.analysis.accuracy.comparison import Tolerance
 from harness.analysis.accuracy.files import compare_files, merge_comparisons
 from harness.core.benchmark import Benchmark
 from harness.core.errors import BenchmarkFailed
-from harness.core.evaluation import OutputComparison, OutputVerdict
+from harness.core.evaluation import OutputComparison
 from harness.core.protocols import ExampleRunning, Framework
 from harness.core.result import Outcome
+from harness.core.verdict import OutputVerdict
 from harness.flows.compare.generated_tokens import GeneratedTokens
 from harness.flows.compare.printed_generation import PrintedGeneration
 from harness.running.launcher import Launcher

@@ -10,10 +10,11 @@ from typing import Final, NamedTuple
 
 from harness.core.benchmark import Benchmark
 from harness.core.errors import BenchmarkFailed
-from harness.core.evaluation import OutputComparison, OutputVerdict
+from harness.core.evaluation import OutputComparison
 from harness.core.generation import GENERATION
 from harness.core.metric import Observation
 from harness.core.result import Outcome
+from harness.core.verdict import OutputVerdict
 from harness.running.launcher import Launcher
 
 TAKEN: Final = "its generation was compared"

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Final, Generic, Protocol, TypeVar
 
 from harness.analysis.compare.decision import SequentialTest
-from harness.core.comparison import Verdict
 from harness.core.levels import levels_of
 from harness.core.protocols import Board, BoardRow
+from harness.core.verdict import Verdict
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from harness.flows.compare.metric_decision import MetricDecision
 from harness.flows.measure.plan import Failure

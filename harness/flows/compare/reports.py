@@ -11,11 +11,12 @@ from harness.analysis.compare.exact import exact_differences
 from harness.analysis.results import build_result
 from harness.analysis.summary import control_summary, diff_summary, summarise
 from harness.config.settings import Settings
-from harness.core.comparison import Comparison, Parameters, Verdict
+from harness.core.comparison import Comparison, Parameters
 from harness.core.errors import EnvironmentProblem
 from harness.core.metric import ControlSide, Metric, convert
 from harness.core.note import CONTENDED, THROTTLED, Note
 from harness.core.result import Launch, Report, Result
+from harness.core.verdict import Verdict
 from harness.flows.compare.comparison_run import ComparisonRun
 from harness.flows.compare.journal import Journal
 from harness.flows.compare.metric_decision import MetricDecision

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Final
 
 from harness.config.settings import Settings
-from harness.core.comparison import Verdict
 from harness.core.device import Device
 from harness.core.protocols import Finding
 from harness.core.result import Report
 from harness.core.self_check import SCHEMA_VERSION, SelfCheck, Sensitivity
+from harness.core.verdict import Verdict
 from harness.files.atomic import write_atomically
 from harness.files.reading import read_bounded
 from harness.presentation.self_check import conclude, format_age

@@ -15,8 +15,8 @@ from harness.core.benchmark import Benchmark
 from harness.core.errors import ExitCode, UsageError
 from harness.core.examples import DataRequest
 from harness.core.protocols import Progress, Reporter
+from harness.flows.measure.compared import ACCURACY, LAYERS
 from harness.flows.measure.plan import file_key
-from harness.flows.measure.references import ACCURACY, LAYERS
 from harness.flows.measure.reproduction import reproduce_run
 from harness.flows.measure.run import run
 from harness.flows.measure.runners import installed_runner

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from harness.core.errors import BenchmarkFailed
-from harness.core.evaluation import DataInfo, Evaluation, StageEvaluation
+from harness.core.evaluation import DataInfo, Evaluation, LayerGaps, StageEvaluation
 from harness.core.examples import ExampleManifest, Scores, Stage
 from harness.core.measurement import Job, Measurement, References
 from harness.core.protocols import Framework, Progress, Session
@@ -92,12 +92,13 @@ def evaluate(references: References, taken: dict[Stage, Path], scores: tuple[Sco
         is_labelled=manifest.labels is not None,
         digest=manifest.digest,
     )
+    layers = references.layers or LayerGaps()
     return Evaluation(
         data=data,
         stages=tuple(evaluations),
-        layers=references.layers.gaps,
-        layers_unavailable=references.layers.unavailable,
-        layers_notes=references.layers.notes,
+        layers=layers.gaps,
+        layers_unavailable=layers.unavailable,
+        layers_notes=layers.notes,
     )
 
 

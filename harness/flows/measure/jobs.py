@@ -22,9 +22,9 @@ from harness.core.protocols import Framework, Generating, InputDescribing, Runne
 from harness.core.result import Outcome, Report, Result
 from harness.files.digests import md5_of_file
 from harness.files.programs import RUNNER
+from harness.flows.measure.compared import is_evaluated
 from harness.flows.measure.given_programs import starts_any
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, PreparedReferences, file_key
-from harness.flows.measure.references import is_evaluated
 
 JobsAndFailures = tuple[Mapping[str, Mapping[int, Job]], Sequence[tuple[Assignment, Failure]]]
 """Jobs by device and by number of the benchmark, and the assignments that cannot be measured."""

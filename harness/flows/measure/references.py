@@ -11,44 +11,17 @@ from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, Export, Input
 from harness.core.cached_files import CachedFile
 from harness.core.errors import BenchmarkFailed, EnvironmentProblem
-from harness.core.evaluation import LayerGaps
 from harness.core.examples import DTYPES, DataRequest, Split, Stage
 from harness.core.measurement import References
 from harness.core.protocols import Exporter, Framework, Progress
 from harness.core.result import Outcome
+from harness.flows.measure.compared import ACCURACY, LAYERS, executes_examples, is_compared, is_evaluated
 from harness.flows.measure.example_sets import CalibrationExamples, prepare_examples
 from harness.flows.measure.plan import Failure, Files, Plan, PreparedReferences, file_key
 from harness.models.references import ReferenceCache
 
-ACCURACY: Final = "accuracy"
-"""Kind of a benchmark whose outputs are compared with those of its model before lowering."""
-
-LAYERS: Final = "layers"
-"""Kind of a benchmark whose gaps are computed layer by layer too."""
-
-
 _RANDOM: Final = DataRequest(provider="random", count=8)
 """Examples that prove the same work, where the specification names none: eight tell wrong kernels and weights."""
-
-
-def is_evaluated(benchmark: Benchmark) -> bool:
-    """Return whether the outputs of a benchmark are evaluated.
-
-    A test that has commands and names no data judges its outputs itself, as FAI-PEP's tests of accuracy do.
-    """
-    if benchmark.data is not None:
-        return not {ACCURACY, LAYERS}.isdisjoint((benchmark.metric, *benchmark.kinds))
-    return not benchmark.commands and not {ACCURACY, LAYERS}.isdisjoint(benchmark.kinds)
-
-
-def is_compared(benchmark: Benchmark) -> bool:
-    """Return whether the outputs of a benchmark are compared with its references, for whatever reason."""
-    return is_evaluated(benchmark) or benchmark.same_work is not None
-
-
-def executes_examples(benchmark: Benchmark) -> bool:
-    """Return whether a runner can be given examples: commands and apps of the user's own take none."""
-    return not benchmark.commands and benchmark.app is None
 
 
 def prepare_references(
@@ -124,7 +97,7 @@ def _prepare(benchmark: Benchmark, framework: Framework, settings: Settings, pro
         progress=progress,
         only=tuple(Stage) if is_evaluated(benchmark) else (Stage.EAGER,),
     )
-    gaps = LayerGaps()
+    gaps = None
     if LAYERS in benchmark.kinds:
         gaps = cache.fetch_layers(
             export, framework, examples=examples, examples_digest=digest, calibration=calibration, progress=progress

@@ -14,12 +14,12 @@ from msgspec import Struct
 
 from harness import plugins
 from harness.config.settings import Settings
-from harness.core.comparison import Verdict
 from harness.core.device_doubt import DeviceDoubt
 from harness.core.errors import ExitCode, HarnessError, UsageError, most_severe
 from harness.core.protocols import DeliveryCounting, DoubtKeeping, Preparable, Progress, Reporter, Rewriting, is_archive
 from harness.core.reproduction import Reproduction
 from harness.core.result import Outcome, Report, Result
+from harness.core.verdict import Verdict
 
 _NOUNS: Final = frozenset(verdict.value for verdict in Verdict if verdict.is_change)
 

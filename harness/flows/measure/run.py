@@ -13,14 +13,14 @@ from harness.core.errors import ExitCode, most_severe
 from harness.core.protocols import Progress, Reporter, app_suffix, is_local
 from harness.core.reproduction import Reproduction
 from harness.core.result import Result
+from harness.flows.measure.compared import is_compared
 from harness.flows.measure.example_sets import open_model_cache
 from harness.flows.measure.fetching import export, fetch_given, files_exit_code
 from harness.flows.measure.given_programs import describe_unused, require_program
 from harness.flows.measure.jobs import JobsAndFailures, make_jobs, report_failure
-from harness.flows.measure.plan import Builds, Failure, Files, Plan
+from harness.flows.measure.plan import Builds, Failure, Files, Plan, PreparedReferences
 from harness.flows.measure.preflight import examine, examine_packages, plan_exit_code
 from harness.flows.measure.queues import DedicatedQueue, SharedQueue
-from harness.flows.measure.references import prepare_references
 from harness.flows.measure.reporting import Reporting, prepare_reporters
 from harness.flows.measure.reproduction import reproduce_run
 from harness.flows.measure.runners import Side, build_side, installed_runner
@@ -64,7 +64,7 @@ def run(
                 progress.warn(f"! {sentence}")
         plan, builds, files = gather(plan, settings, progress, side)
         require_program(plan, builds)
-        references = prepare_references(plan.keep_possible(files), files, settings, progress, kept_outputs)
+        references = _prepare_references(plan.keep_possible(files), files, settings, progress, kept_outputs)
         jobs = make_jobs(plan, builds, files, references)
         if references and not is_local(plan.platform):
             from harness.flows.measure.host_outputs import add_host_outputs  # noqa: PLC0415 - only evaluations need it
@@ -92,6 +92,16 @@ def gather(plan: Plan, settings: Settings, progress: Progress, side: Side) -> tu
     given = fetch_given(plan, settings, progress)
     builds = build(plan.keep_possible(given), settings, progress, side)
     return plan, builds, export(plan, given, [builds], settings, progress)
+
+
+def _prepare_references(
+    plan: Plan, files: Files, settings: Settings, progress: Progress, kept_outputs: Path | None
+) -> PreparedReferences:
+    if not any(map(is_compared, plan.benchmarks)):
+        return {}
+    from harness.flows.measure.references import prepare_references  # noqa: PLC0415 - only evaluations need it
+
+    return prepare_references(plan, files, settings, progress, kept_outputs)
 
 
 def build(plan: Plan, settings: Settings, progress: Progress, side: Side) -> Builds:

@@ -20,11 +20,11 @@ from harness.core.measurement import Job, Measurement
 from harness.core.protocols import OperatorIdentification, Progress, Session, is_local
 from harness.core.result import Outcome, RawLog, Report, Result
 from harness.files.drafts import open_scratch_folder
+from harness.flows.measure.compared import is_evaluated
 from harness.flows.measure.jobs import mark_regressed, report_failure, report_meta
 from harness.flows.measure.kinds import compute_figures
 from harness.flows.measure.plan import Failure, Plan
 from harness.flows.measure.queues import WorkQueue
-from harness.flows.measure.references import is_evaluated
 from harness.flows.measure.reporting import Reporting
 from harness.running.measure import STOPPED_HINT, MeasuringStopped, measure
 from harness.shell import Interrupted, pause

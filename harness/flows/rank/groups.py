@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from harness.core.benchmark import FRAMEWORK_AXIS, Benchmark
 from harness.core.errors import UsageError
-from harness.flows.measure.references import executes_examples
+from harness.flows.measure.compared import executes_examples
 
 _SAME_WORK = frozenset({FRAMEWORK_AXIS, "backend", "recipe", "delegate", "runner", "suffix", "precision"})
 """Axes that leave the work the same, where nothing is exported that says what it is."""

@@ -22,11 +22,12 @@ from harness.core.result import Outcome, Report, Result
 from harness.core.same_work import SameWorkRequest, WorkVerdict
 from harness.files.drafts import open_scratch_folder
 from harness.flows.compare.reports import trust_paired_noise
+from harness.flows.measure.compared import executes_examples
 from harness.flows.measure.fetching import files_exit_code
 from harness.flows.measure.jobs import make_job, mark_regressed, report_failure, report_meta
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan
 from harness.flows.measure.preflight import plan_exit_code
-from harness.flows.measure.references import executes_examples, prepare_references
+from harness.flows.measure.references import prepare_references
 from harness.flows.measure.reporting import CollectingReporter, Reporting, prepare_reporters
 from harness.flows.measure.reproduction import reproduce_run
 from harness.flows.measure.run import builds_exit_code, gather

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from harness.core.commit import short_id
-from harness.core.comparison import Verdict
 from harness.core.errors import ExitCode, UsageError
 from harness.core.metric import main_metric
 from harness.core.outcome import Outcome
 from harness.core.result import Result
+from harness.core.verdict import Verdict
 from harness.display.documents import print_document
 from harness.display.tables import fit_table, print_line, show_hidden, widen
 from harness.presentation.documents import Document

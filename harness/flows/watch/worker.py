@@ -11,13 +11,14 @@ from harness.analysis.bisect.search import Search
 from harness.analysis.trend.points import series_point
 from harness.core.alarm import Alarm, ChangedOperator, Verification
 from harness.core.commit import Commit, DescribingSource, Source
-from harness.core.comparison import Comparison, Verdict, tail_figure
+from harness.core.comparison import Comparison, tail_figure
 from harness.core.culprit import Candidate, SearchResult
 from harness.core.device_doubt import last_good_checks
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem, HarnessError
 from harness.core.protocols import Display
 from harness.core.result import Outcome, Result
 from harness.core.series import SeriesPoint
+from harness.core.verdict import Verdict
 from harness.flows.bisect.merges import MergeSearch
 from harness.flows.bisect.search import figures_of_pairs, quartile_log_ratios, run_search, tail_effect
 from harness.flows.compare.commits import CommitComparer, ControlFailed

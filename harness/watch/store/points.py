@@ -8,13 +8,12 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Json, NonNegativeInt, PositiveFloat
 
-from harness.core.comparison import Verdict
 from harness.core.device import ON_PROCESSOR
 from harness.core.device_doubt import DeviceDoubt
 from harness.core.effect import Effect
-from harness.core.evaluation import OutputVerdict
 from harness.core.metric import Direction, MetricInfo
 from harness.core.series import FigureEffect, Series, SeriesKey, SeriesPoint
+from harness.core.verdict import OutputVerdict, Verdict
 from harness.watch.store.commits import BacklogEntry, CommitStatus
 from harness.watch.store.database import ColumnValue, StateDatabase
 

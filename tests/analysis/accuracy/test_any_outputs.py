@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from harness.analysis.accuracy.arrays import OutputStream
 from harness.analysis.accuracy.comparison import compare_outputs
 from harness.analysis.accuracy.stages import Labels, evaluate_reference, evaluate_stage
-from harness.core.evaluation import OutputComparison, OutputVerdict, StageEvaluation
+from harness.core.evaluation import OutputComparison, StageEvaluation
 from harness.core.examples import ITEM_BYTES, Scores, Stage
+from harness.core.verdict import OutputVerdict
 from tests.analysis.accuracy.streams import stream
 
 Array = NDArray[Any]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from harness.analysis.accuracy.comparison import TOLERANCES, Tolerance, compare_outputs
-from harness.core.evaluation import OutputVerdict
+from harness.core.verdict import OutputVerdict
 from tests.analysis.accuracy.streams import floats, stream, to_bfloat16
 
 untimed = settings(deadline=None)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from harness.analysis.accuracy.files import compare_files
-from harness.core.evaluation import OutputVerdict
+from harness.core.verdict import OutputVerdict
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float32"])

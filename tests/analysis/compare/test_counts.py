@@ -12,8 +12,9 @@ from harness.analysis.compare.counts import CountTest
 from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.recompute import draw_conclusion
 from harness.analysis.compare.statistics import launch_statistics
-from harness.core.comparison import Pair, Parameters, Verdict
+from harness.core.comparison import Pair, Parameters
 from harness.core.metric import is_counted
+from harness.core.verdict import Verdict
 from tests.analysis.compare.made_pairs import PARAMETERS
 
 

@@ -14,8 +14,9 @@ from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.evidence import Floats
 from harness.analysis.compare.inversion import Inversion
 from harness.analysis.compare.recompute import draw_conclusion
-from harness.core.comparison import STATISTICS, Pair, Parameters, Verdict
+from harness.core.comparison import STATISTICS, Pair, Parameters
 from harness.core.levels import RESERVE
+from harness.core.verdict import Verdict
 from tests.analysis.compare.made_pairs import PARAMETERS, feed_pairs, flat, pair, swapped
 
 NOISE = (0.004, -0.006, 0.001, 0.009, -0.003, -0.008, 0.002, 0.005, -0.001, -0.004)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from harness.analysis.compare.recompute import replay
-from harness.core.comparison import Parameters, Verdict
+from harness.core.comparison import Parameters
+from harness.core.verdict import Verdict
 from tests.analysis.compare.recorded_launches import recorded
 from tests.analysis.compare.simulated_launches import coin, pairs_of
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.recompute import replay
-from harness.core.comparison import Parameters, Verdict
+from harness.core.comparison import Parameters
+from harness.core.verdict import Verdict
 from tests.analysis.compare.simulated_launches import (
     BURSTY,
     CROWDED,

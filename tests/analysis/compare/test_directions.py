@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from harness.analysis.compare.recompute import replay
 from harness.analysis.compare.statistics import launch_statistics
-from harness.core.comparison import Parameters, Verdict
+from harness.core.comparison import Parameters
+from harness.core.verdict import Verdict
 from tests.analysis.compare.simulated_launches import (
     BURSTY,
     CROWDED,

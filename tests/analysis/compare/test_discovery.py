@@ -15,7 +15,8 @@ from harness.analysis.compare.discovery import (
     select_discoveries,
     select_unfinished,
 )
-from harness.core.comparison import Parameters, Verdict
+from harness.core.comparison import Parameters
+from harness.core.verdict import Verdict
 from tests.analysis.compare.made_pairs import PARAMETERS, feed_pairs, flat
 
 Q = 0.05

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from harness.analysis.compare.decision import SequentialTest
-from harness.core.comparison import STATISTICS, Pair, Parameters, Verdict
+from harness.core.comparison import STATISTICS, Pair, Parameters
+from harness.core.verdict import Verdict
 from harness.running.pairs import control_goes_first
 
 pytestmark = pytest.mark.slow

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from harness.analysis.compare.evidence import EProcess, Refutes, fewest_pairs
 from harness.analysis.compare.final_test import level_on_the_way
 from harness.analysis.compare.statistics import PredictableScale
-from harness.core.comparison import STATISTICS, Parameters, Verdict
+from harness.core.comparison import STATISTICS, Parameters
 from harness.core.levels import RESERVE
+from harness.core.verdict import Verdict
 from tests.analysis.compare.made_pairs import feed_pairs, pair, tossed
 
 differences = st.floats(min_value=-0.2, max_value=0.2)

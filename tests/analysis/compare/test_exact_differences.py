@@ -7,9 +7,9 @@ import pytest
 from harness.analysis.compare.exact import exact_difference, exact_differences
 from harness.core.benchmark import Export
 from harness.core.cached_files import Delegation, ExportReport
-from harness.core.comparison import Verdict
 from harness.core.metric import Direction, Metric
 from harness.core.result import BenchmarkInfo, FileInfo, Outcome, Result
+from harness.core.verdict import Verdict
 
 SPECIFICATION = Path("mv2.json")
 

@@ -15,8 +15,9 @@ from scipy import stats
 from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.final_test import final_payoff, signed_rank_p
 from harness.analysis.compare.recompute import replay
-from harness.core.comparison import Pair, Parameters, Verdict
+from harness.core.comparison import Pair, Parameters
 from harness.core.levels import RESERVE
+from harness.core.verdict import Verdict
 from tests.analysis.compare.made_pairs import feed_pairs, flat, pair
 
 values = st.floats(min_value=-0.1, max_value=0.1) | st.integers(-2, 2).map(float)

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.evidence import EProcess, Refutes
 from harness.analysis.compare.operators import decide_operators
-from harness.core.comparison import STATISTICS, OperatorComparison, Pair, Parameters, Verdict
+from harness.core.comparison import STATISTICS, OperatorComparison, Pair, Parameters
 from harness.core.levels import levels_of
+from harness.core.verdict import Verdict
 from tests.analysis.compare.made_pairs import PARAMETERS, feed_pairs, flat, pair
 from tests.analysis.compare.recorded_launches import recorded
 from tests.analysis.compare.simulated_launches import (

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from harness.analysis.compare.operators import compare_operators, decide_operators, operator_notes, restrict_to_pairs
 from harness.analysis.compare.recompute import recompute
-from harness.core.comparison import Comparison, OperatorComparison, OperatorMedians, Parameters, Verdict
+from harness.core.comparison import Comparison, OperatorComparison, OperatorMedians, Parameters
+from harness.core.verdict import Verdict
 from tests.analysis.compare.made_pairs import PARAMETERS, flat
 from tests.presentation.comparison_samples import CONTROL
 

@@ -4,7 +4,8 @@ import pytest
 
 from harness.analysis.compare.recompute import draw_conclusion, recompute, replay
 from harness.core.build import BuildInfo
-from harness.core.comparison import GAIN_STATISTICS, STATISTICS, Comparison, Pair, Parameters, Verdict
+from harness.core.comparison import GAIN_STATISTICS, STATISTICS, Comparison, Pair, Parameters
+from harness.core.verdict import Verdict
 from tests.analysis.compare.made_pairs import PARAMETERS, feed_pairs, flat
 from tests.analysis.compare.simulated_launches import QUIET, Change, simulated_pairs
 

@@ -14,8 +14,9 @@ from harness.analysis.compare.operators import compare_operators
 from harness.analysis.compare.recompute import draw_conclusion, recompute, replay
 from harness.analysis.compare.resolution import Resolution
 from harness.analysis.compare.statistics import launch_statistics
-from harness.core.comparison import Comparison, OperatorMedians, Pair, Parameters, Verdict
+from harness.core.comparison import Comparison, OperatorMedians, Pair, Parameters
 from harness.core.metric import is_metered
+from harness.core.verdict import Verdict
 from tests.analysis.compare.test_decisions_under_noise import likely_at_most
 from tests.presentation.comparison_samples import CONTROL
 

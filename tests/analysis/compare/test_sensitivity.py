@@ -10,8 +10,9 @@ import pytest
 from harness.analysis.compare.recompute import replay
 from harness.analysis.compare.sensitivity import Recording, check_benchmark, rate_of, split
 from harness.core.build import BuildInfo
-from harness.core.comparison import Comparison, Pair, Parameters, Verdict
+from harness.core.comparison import Comparison, Pair, Parameters
 from harness.core.self_check import BenchmarkCheck
+from harness.core.verdict import Verdict
 from harness.presentation.self_check import conclude
 from tests.analysis.compare.recorded_launches import recorded
 from tests.analysis.compare.simulated_launches import BURSTY, CROWDED, QUIET, Change, Machine, simulated_pairs

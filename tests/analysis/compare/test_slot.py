@@ -14,8 +14,9 @@ from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.final_test import signed_rank_p
 from harness.analysis.compare.recompute import replay
 from harness.analysis.compare.slot import PredictableSlotEffect, remove_slot_effect, side_of
-from harness.core.comparison import Pair, Parameters, Verdict
+from harness.core.comparison import Pair, Parameters
 from harness.core.levels import RESERVE, levels_of
+from harness.core.verdict import Verdict
 from tests.analysis.compare.made_pairs import feed_pairs, flat, pair, tossed
 from tests.analysis.compare.simulated_launches import QUIET, WAVING, Change, Machine, simulated_pairs
 

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from harness.analysis.compare.statistics import PredictableScale
-from harness.core.comparison import ESTIMATED_STATISTIC, Verdict
+from harness.core.comparison import ESTIMATED_STATISTIC
 from harness.core.effect import Effect
 from harness.core.metric import Direction, MetricInfo
 from harness.core.series import FigureEffect, Series, SeriesKey, SeriesPoint
+from harness.core.verdict import Verdict
 from tests.analysis.compare.recorded_launches import recorded
 from tests.analysis.compare.simulated_launches import Array
 

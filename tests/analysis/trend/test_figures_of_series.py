@@ -9,9 +9,10 @@ import pytest
 
 from harness.analysis.trend.changes import TrendReader, find_changes
 from harness.core.change import ChangeKind, Trend
-from harness.core.comparison import STATISTICS, Verdict
+from harness.core.comparison import STATISTICS
 from harness.core.effect import Effect
 from harness.core.series import FigureEffect, SeriesPoint
+from harness.core.verdict import Verdict
 from tests.analysis.compare.simulated_launches import QUIET, Change, changed, coin, figures, iterations
 from tests.analysis.trend.made_series import KEY, clear_points, figures_point, made_point, series
 

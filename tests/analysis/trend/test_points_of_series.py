@@ -10,10 +10,11 @@ import pytest
 from harness.analysis.trend.points import series_point
 from harness.analysis.trend.samples import Array, standard_errors
 from harness.core.build import BuildInfo
-from harness.core.comparison import Comparison, Pair, Verdict
+from harness.core.comparison import Comparison, Pair
 from harness.core.effect import Effect
 from harness.core.metric import Direction, MetricInfo
 from harness.core.series import SeriesPoint
+from harness.core.verdict import Verdict
 from harness.testing.results import ok_result
 from tests.analysis.compare.made_pairs import PARAMETERS, flat
 

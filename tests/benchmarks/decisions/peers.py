@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from harness.analysis.compare.decision import SequentialTest
-from harness.core.comparison import STATISTICS, Parameters, Verdict
+from harness.core.comparison import STATISTICS, Parameters
+from harness.core.verdict import Verdict
 from tests.analysis.compare.simulated_launches import Array, coin, pairs_of
 
 Bools = NDArray[np.bool_]

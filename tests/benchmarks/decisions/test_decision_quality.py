@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from harness.core.comparison import Parameters, Verdict
+from harness.core.comparison import Parameters
+from harness.core.verdict import Verdict
 from tests.analysis.compare.recorded_launches import recorded
 from tests.analysis.compare.simulated_launches import MACHINES, QUIET, WARMING, Array, Machine, figures, iterations
 from tests.benchmarks.decisions.peers import OURS, RULES, Rule

@@ -19,9 +19,10 @@ import pytest
 from frameworks.observations.token_streams import compute_figures
 from harness.analysis.compare.decision import SequentialTest
 from harness.analysis.compare.statistics import launch_statistics
-from harness.core.comparison import Pair, Parameters, Verdict
+from harness.core.comparison import Pair, Parameters
 from harness.core.generation import TokenStream
 from harness.core.metric import Observation
+from harness.core.verdict import Verdict
 from harness.running.compared_metric import ComparedMetric
 from tests.benchmarks.decisions.recorded_generations import GeneratingLaunch, GenerationTrace, recorded_generations
 from tests.benchmarks.decisions.test_decision_quality import chance_limit

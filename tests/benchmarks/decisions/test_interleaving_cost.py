@@ -19,9 +19,10 @@ from harness.config.settings import Settings
 from harness.core.benchmark import Benchmark, Export, Model, ModelFile, SpecificationPlace
 from harness.core.build import Build
 from harness.core.cached_files import CachedFile
-from harness.core.comparison import STATISTICS, Comparison, Interleave, Parameters, Verdict
+from harness.core.comparison import STATISTICS, Comparison, Interleave, Parameters
 from harness.core.measurement import Job
 from harness.core.protocols import Session
+from harness.core.verdict import Verdict
 from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject
 from harness.running.launcher import Launcher
 from harness.testing.progress import RecordedProgress

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from harness.analysis.compare.decision import SequentialTest
-from harness.core.comparison import Parameters, Verdict
+from harness.core.comparison import Parameters
+from harness.core.verdict import Verdict
 from tests.analysis.compare.recorded_launches import recorded
 from tests.analysis.compare.simulated_launches import MACHINES, Array, Machine, coin, figures, iterations, pairs_of
 from tests.benchmarks.figures import claim

@@ -14,10 +14,11 @@ from harness.analysis.bisect.search import Search
 from harness.builders.sources.git import GitSource
 from harness.core.build import BuildInfo
 from harness.core.commit import Commit
-from harness.core.comparison import Comparison, Parameters, Verdict
+from harness.core.comparison import Comparison, Parameters
 from harness.core.culprit import Culprit, SearchEnding, SearchResult
 from harness.core.errors import BuildFailed
 from harness.core.result import Result
+from harness.core.verdict import Verdict
 from harness.flows.bisect.merges import MergeSearch
 from harness.flows.bisect.search import run_search
 from harness.flows.compare.commits import CommitComparer

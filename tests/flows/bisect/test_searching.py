@@ -9,9 +9,10 @@ from typing import cast
 from harness.analysis.bisect.search import Search
 from harness.core.build import BuildInfo
 from harness.core.commit import Commit
-from harness.core.comparison import Comparison, Pair, Parameters, Verdict
+from harness.core.comparison import Comparison, Pair, Parameters
 from harness.core.culprit import SearchEnding, SearchResult
 from harness.core.result import Result
+from harness.core.verdict import Verdict
 from harness.flows.bisect.search import run_search
 from harness.flows.compare.commits import CommitComparer
 from harness.flows.measure.workload import BenchmarkSelection

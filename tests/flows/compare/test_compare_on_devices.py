@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from harness.analysis.compare.recompute import recompute
-from harness.core.comparison import Parameters, Verdict
+from harness.core.comparison import Parameters
 from harness.core.errors import ExitCode
+from harness.core.verdict import Verdict
 from harness.shell import Interrupted
 from tests.flows.runs import SAME, Run
 

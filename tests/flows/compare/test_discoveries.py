@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.compare.discovery import ProvenChange, proven_change, select_discoveries
-from harness.core.comparison import Evidence, Verdict
+from harness.core.comparison import Evidence
 from harness.core.result import Report
+from harness.core.verdict import Verdict
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from tests.presentation.comparison_samples import compared, made_pairs
 

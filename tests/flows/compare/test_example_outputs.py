@@ -16,12 +16,13 @@ from harness.core.command import Command, Completed
 from harness.core.comparison import Comparison
 from harness.core.device import Device
 from harness.core.errors import BenchmarkUnsupported
-from harness.core.evaluation import OutputComparison, OutputVerdict
+from harness.core.evaluation import OutputComparison
 from harness.core.examples import TensorInfo
 from harness.core.measurement import Job
 from harness.core.metric import Observation
 from harness.core.note import Note
 from harness.core.protocols import Progress, StagedExamples
+from harness.core.verdict import OutputVerdict
 from harness.flows.measure.plan import Plan, assign
 from tests.flows.instant import Instant, InstantSession, benchmark
 from tests.flows.runs import FEWEST, Run

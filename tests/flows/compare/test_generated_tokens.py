@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.core.evaluation import OutputVerdict
+from harness.core.verdict import OutputVerdict
 from harness.flows.compare.generated_tokens import compare_tokens
 from harness.presentation.outputs import describe_outputs
 

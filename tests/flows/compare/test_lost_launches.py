@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.core.command import Command, Completed
-from harness.core.comparison import Parameters, Verdict
+from harness.core.comparison import Parameters
 from harness.core.device import Device, DeviceState
 from harness.core.errors import DeviceLost, ExitCode
 from harness.core.protocols import Progress
 from harness.core.result import Outcome
+from harness.core.verdict import Verdict
 from harness.flows.compare.compare import ComparisonStages, ComparisonTask
 from harness.flows.measure.runners import installed_runner
 from tests.flows.instant import Instant, InstantSession, builds, plan

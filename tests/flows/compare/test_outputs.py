@@ -13,12 +13,12 @@ from rich.console import Console
 from frameworks.generic.framework import Generic
 from harness.core.benchmark import Benchmark, OutputFile
 from harness.core.command import Command, Completed
-from harness.core.comparison import Comparison, Parameters, Verdict
+from harness.core.comparison import Comparison, Parameters
 from harness.core.device import Device
 from harness.core.errors import ExitCode
-from harness.core.evaluation import OutputVerdict
 from harness.core.protocols import Progress
 from harness.core.result import Result
+from harness.core.verdict import OutputVerdict, Verdict
 from harness.flows.compare.reevaluate import reevaluate
 from harness.flows.measure.plan import Plan, assign
 from harness.presentation.comparison_table import build_row, describe_sides, list_lines

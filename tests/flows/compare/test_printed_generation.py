@@ -6,8 +6,8 @@ import pytest
 
 from frameworks.observations.collector import describe_text, describe_tokens
 from harness.core.errors import BenchmarkFailed
-from harness.core.evaluation import OutputVerdict
 from harness.core.metric import Observation
+from harness.core.verdict import OutputVerdict
 from harness.flows.compare.printed_generation import GenerationText, compare_generations, find_generation
 from harness.presentation.outputs import describe_outputs
 

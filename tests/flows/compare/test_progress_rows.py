@@ -9,10 +9,11 @@ from typing import cast
 import pytest
 
 from harness.analysis.compare.discovery import ProvenChange
-from harness.core.comparison import Parameters, Verdict
+from harness.core.comparison import Parameters
 from harness.core.metric import FIRST_TOKEN, LATENCY
 from harness.core.protocols import BoardRow
 from harness.core.result import Outcome, Report
+from harness.core.verdict import Verdict
 from harness.flows.compare.comparison_run import ComparisonRun, Hypothesis
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
 from harness.flows.compare.metric_decision import MetricDecision

@@ -13,11 +13,12 @@ from msgspec.structs import replace
 
 from harness.core.benchmark import Benchmark, HostStep
 from harness.core.command import Command, Completed
-from harness.core.comparison import Parameters, Verdict
+from harness.core.comparison import Parameters
 from harness.core.device import Device
 from harness.core.errors import EnvironmentProblem, ExitCode
 from harness.core.protocols import Progress
 from harness.core.result import Outcome
+from harness.core.verdict import Verdict
 from harness.flows.measure.plan import Plan
 from harness.shell import Interrupted
 from tests.flows.instant import Instant, InstantSession, Watch, plan

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from frameworks.generic.framework import Generic
 from harness.config.settings import Settings
-from harness.core.comparison import Parameters, Verdict
+from harness.core.comparison import Parameters
 from harness.core.device import Device
 from harness.core.errors import ExitCode
 from harness.core.result import Outcome, Report
+from harness.core.verdict import Verdict
 from harness.display.plain import PlainDisplay
 from harness.flows.compare import self_check
 from harness.flows.compare.self_check import VerdictCounter

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.comparison import Parameters, Verdict
+from harness.core.comparison import Parameters
 from harness.core.metric import LATENCY
 from harness.core.result import Outcome, Result
+from harness.core.verdict import Verdict
 from harness.shell import Interrupted
 from tests.flows.compare.test_resuming import interrupting
 from tests.flows.runs import Run

@@ -13,8 +13,9 @@ from harness.core.benchmark import Benchmark
 from harness.core.errors import BenchmarkFailed, UsageError
 from harness.core.examples import Stage
 from harness.flows.evaluate.evaluate import EvaluationRequest, evaluate, plan_evaluation
+from harness.flows.measure.compared import is_evaluated
 from harness.flows.measure.evaluation import plan_comparisons
-from harness.flows.measure.references import _prepare, is_evaluated
+from harness.flows.measure.references import _prepare
 from harness.flows.measure.workload import load_benchmarks
 from harness.testing.progress import RecordedProgress
 

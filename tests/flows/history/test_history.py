@@ -11,8 +11,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from harness.cli import main
-from harness.core.comparison import Verdict
 from harness.core.result import RawLog, Report, Result
+from harness.core.verdict import Verdict
 from harness.dashboard.static_links import COMMITS, COMPARISON
 from harness.flows.history.folder import MANIFEST, PageFolder
 from harness.store.canonical_json import load_result

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.comparison import Verdict
 from harness.core.errors import ExitCode, ReporterFailed
 from harness.core.result import Outcome, Report
+from harness.core.verdict import Verdict
 from harness.flows.measure.reporting import Reporting
 from harness.testing.progress import RecordedProgress
 from harness.testing.results import ok_result

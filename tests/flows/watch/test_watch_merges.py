@@ -9,8 +9,8 @@ import pytest
 
 from harness.builders.sources.git import GitSource
 from harness.core.alarm import AlarmStage, Verification
-from harness.core.comparison import Verdict
 from harness.core.effect import Effect
+from harness.core.verdict import Verdict
 from harness.flows.compare.commits import CommitComparer
 from harness.flows.watch.searches import SavedSearches
 from harness.flows.watch.worker import WatchWorker

@@ -19,10 +19,11 @@ from harness.core.alarm import Alarm, AlarmEvent, AlarmReport, AlarmStage, Verif
 from harness.core.build import BuildInfo
 from harness.core.change import ChangeKind
 from harness.core.commit import Commit, Source
-from harness.core.comparison import Comparison, Pair, Parameters, Verdict
+from harness.core.comparison import Comparison, Pair, Parameters
 from harness.core.errors import BenchmarkFailed, BuildFailed, DeliveryFailed, EnvironmentProblem, ExitCode, HarnessError
 from harness.core.metric import MetricInfo
 from harness.core.result import Report, Result
+from harness.core.verdict import Verdict
 from harness.flows.compare.commits import CommitComparer, ControlFailed
 from harness.flows.compare.requests import CompareRequest
 from harness.flows.watch.alarm_reports import AlarmReportChannel, AlarmReports, LinkSettings

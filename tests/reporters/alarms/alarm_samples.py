@@ -15,11 +15,11 @@ from harness.core.alarm import (
 )
 from harness.core.change import Change, ChangeKind
 from harness.core.commit import Commit
-from harness.core.comparison import Verdict
 from harness.core.culprit import Candidate, Culprit, SearchEnding, SearchResult
 from harness.core.effect import Effect, effect_of, log_ratio_of
 from harness.core.metric import Direction, MetricInfo
 from harness.core.series import SeriesPoint
+from harness.core.verdict import Verdict
 
 NASTY = (
     "<script>alert(1)</script> [x](javascript:alert(1)) ![y](https://evil.example/p.png) `a` | b",

@@ -15,11 +15,11 @@ from harness.core.alarm import (
 )
 from harness.core.change import Change, ChangeKind
 from harness.core.commit import Commit
-from harness.core.comparison import Verdict
 from harness.core.culprit import Candidate, Culprit, SearchEnding, SearchResult
 from harness.core.effect import Effect
 from harness.core.metric import Direction, MetricInfo
 from harness.core.series import SeriesPoint
+from harness.core.verdict import Verdict
 
 _TEXTS = st.text(st.sampled_from("ab1 .)|<>[]()*_`~\\#&;!-+=:/$@'\"\n\t\x1b\ud800\u202eé"), max_size=30) | st.text(
     max_size=12

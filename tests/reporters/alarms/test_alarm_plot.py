@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.core.alarm import AlarmReport
-from harness.core.comparison import Verdict
 from harness.core.culprit import Candidate
 from harness.core.effect import effect_of
 from harness.core.series import FigureEffect
+from harness.core.verdict import Verdict
 from reporters.alarms.plot import HEIGHT, WIDTH, caption, fit_axes, picture
 from reporters.alarms.window import MOST, choose_window, dots, on_one_scale
 from tests.reporters.alarms.alarm_samples import (

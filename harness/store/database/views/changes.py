@@ -19,8 +19,8 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, case, func, or_, se
 from sqlalchemy.sql.expression import Select
 
 from harness.core.alarm import AlarmEvent, AlarmReport
-from harness.core.comparison import Verdict
 from harness.core.metric import MetricInfo
+from harness.core.verdict import Verdict
 from harness.store.database.alarm_columns import unpack_report
 from harness.store.database.tables import ALARM_COMMITS, ALARMS, CELLS, COMMITS, CONTRASTS, METRIC_NAMES, RESULTS
 from harness.store.database.views.alarms import (

@@ -11,9 +11,9 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, Row, case, func, or_, select
 
 from harness.core.build import NO_COMMITS, PREBUILT
-from harness.core.comparison import Verdict
 from harness.core.errors import UsageError
 from harness.core.outcome import Outcome
+from harness.core.verdict import Verdict
 from harness.store.database.columns import key_text
 from harness.store.database.tables import COMMITS, CONTRASTS, RESULTS
 from harness.store.database.views.rows import is_measured_again, load_rows, to_commit

@@ -9,9 +9,9 @@ from typing import Any, Final
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, Row, and_, func, literal_column, or_, select
 
-from harness.core.comparison import Verdict
 from harness.core.metric import MetricInfo, convert
 from harness.core.outcome import Outcome
+from harness.core.verdict import Verdict
 from harness.store.database.columns import key_text
 from harness.store.database.tables import BENCHMARKS, CELLS, CONTRASTS, DEVICES, METRIC_NAMES, METRICS, RESULTS
 from harness.store.database.views.bands import Point, make_bands

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, ScalarSelect, func, null, select
 
-from harness.core.comparison import Verdict
 from harness.core.effect import Effect
 from harness.core.metric import Direction, convert
 from harness.core.outcome import Outcome
+from harness.core.verdict import Verdict
 from harness.store.database.tables import CELLS, RESULTS
 from harness.store.database.views.rows import load_commits, load_figures, load_named_cells
 from harness.store.database.views.selecting import ids_of, split, within

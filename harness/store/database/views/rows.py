@@ -7,12 +7,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, or_, select
 
-from harness.core.comparison import Verdict
 from harness.core.effect import Effect
-from harness.core.evaluation import OutputVerdict
 from harness.core.metric import Direction, MetricInfo
 from harness.core.origin import Origin
 from harness.core.outcome import Outcome
+from harness.core.verdict import OutputVerdict, Verdict
 from harness.store.database.tables import CELLS, COMMITS, CONTRASTS, METRIC_NAMES, METRICS, RESULTS
 from harness.store.database.views.selecting import load_cells, split
 from harness.store.history import Cell, CommitInfo, Contrast, Figure, ResultRow

@@ -9,12 +9,13 @@ from itertools import count
 import pytest
 
 from harness.core.build import BuildInfo
-from harness.core.comparison import Comparison, Parameters, Verdict
+from harness.core.comparison import Comparison, Parameters
 from harness.core.device import Device
 from harness.core.metric import Direction, LaunchInterval, Metric
 from harness.core.origin import Origin
 from harness.core.outcome import Outcome
 from harness.core.result import Result
+from harness.core.verdict import Verdict
 from harness.store.database.engine import Database
 from harness.store.database.writing import NewResult, store_results
 from harness.store.history import Page, Period, Selection, compute_cell_key

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from harness.core.alarm import AlarmEvent, AlarmReport
-from harness.core.comparison import Comparison, Verdict
+from harness.core.comparison import Comparison
 from harness.core.effect import Effect, log_ratio_of
 from harness.core.result import Result
+from harness.core.verdict import Verdict
 from harness.store.database.alarms import store_alarm
 from harness.store.database.engine import Database
 from harness.store.database.views import History

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from harness.core.comparison import Verdict
 from harness.core.errors import UsageError
 from harness.core.outcome import Outcome
+from harness.core.verdict import Verdict
 from harness.store.database.alarms import store_alarm
 from harness.store.database.engine import Database
 from harness.store.database.views import History

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from harness.core.comparison import Verdict
 from harness.core.metric import Direction
 from harness.core.note import Note
 from harness.core.outcome import Outcome
+from harness.core.verdict import Verdict
 from harness.store.database.engine import Database
 from harness.store.database.views import History
 from harness.store.history import Page, Period, ProofKind

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from harness.core.comparison import Verdict
 from harness.core.metric import Direction, MetricInfo
+from harness.core.verdict import Verdict
 from harness.store.database.engine import Database
 from harness.store.database.views import History
 from harness.store.database.views.levels import compare_figures
