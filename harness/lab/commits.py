@@ -17,6 +17,7 @@ from harness.flows.compare.commits import (
     Check,
     CommitComparer,
     SilentDisplay,
+    own_parameters,
     raise_for_failure,
 )
 from harness.flows.compare.reproduction import ComparedSides
@@ -47,11 +48,11 @@ class LabComparer(CommitComparer):
         selection: BenchmarkSelection | None = None,
         quiet: bool = False,
         max_pairs: int | None = None,
+        alpha: float | None = None,
         resume: bool = False,
         run: str = "",
     ) -> tuple[Result, ...]:
         """Build two commits here, and compare them in the lab (`CommitComparer.compare`)."""
-        budget = {} if max_pairs is None else {"max_pairs": max_pairs}
         workload = self.workload if selection is None else self.workload.restrict(selection)
         settings = self.report_as(run_type, quiet=quiet)
         if selection is not None and selection.device is not None:
@@ -65,7 +66,7 @@ class LabComparer(CommitComparer):
                 provide_commits(runners, self.request, settings, display, files, check=self.check),
                 ComparedSides(
                     *runners,
-                    choose_parameters(self.request, **budget),
+                    choose_parameters(self.request, **own_parameters(max_pairs=max_pairs, alpha=alpha)),
                     self.request.metrics,
                     self.request.unequal_options,
                     self.request.recipes,

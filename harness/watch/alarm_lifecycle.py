@@ -17,6 +17,7 @@ from harness.core.alarm import Alarm, AlarmEvent, AlarmStage
 from harness.core.change import Change, Trend
 from harness.core.commit import Commit, short_id
 from harness.core.errors import HarnessError
+from harness.core.verdict import Verdict
 from harness.shell import Interrupted
 from harness.watch.known_changes import alarms_of, is_known
 from harness.watch.recoveries import describe_recovery, find_repair
@@ -62,6 +63,8 @@ class AlarmLifecycle:
         self._retry_at: dict[str, float] = {}
         self.confirmed: list[str] = []
         """Identities of the alarms that were confirmed, in order."""
+        self.undecided: list[str] = []
+        """Identities of the alarms that were closed because their verification was undecided to the end, in order."""
 
     def apply(self, trend: Trend) -> None:
         """Open alarms by what a series shows; a part of the transaction that records its newest point."""
@@ -136,6 +139,10 @@ class AlarmLifecycle:
         return self._tasks.find_culprits is not None and alarm.attempts < MOST_SEARCHES
 
     def _verify(self, alarm: Alarm) -> None:
+        """Measure a change again; where that is undecided, once more, with more pairs (`harness.watch.tasks.Verify`).
+
+        An alarm that waits for its second verification has the first one already.
+        """
         if self._tasks.verify is None:
             self._advance(alarm, AlarmStage.CONFIRMED, {}, event=AlarmEvent.CONFIRMED)
             return
@@ -143,11 +150,20 @@ class AlarmLifecycle:
         result = {"verification": verification}
         if verification.confirmed:
             self._advance(alarm, AlarmStage.CONFIRMED, result, event=AlarmEvent.CONFIRMED)
+            return
+        is_undecided = verification.verdict is Verdict.UNDECIDED
+        if is_undecided and alarm.verification is None:
+            self._say(f"undecided after {verification.pairs} pairs, and verified again: {_describe(alarm.change)}")
+            self._update(alarm, result)
         else:
             reason = f"not confirmed: {verification.verdict.value}: {verification.reason}".rstrip(": ")
             was_confirmed_before = bool(self._state.deliveries.of_alarm(alarm.identity))
             event = AlarmEvent.CLOSED if was_confirmed_before else None  # of others nobody has heard
             self._advance(alarm, AlarmStage.CLOSED, result, reason=reason, event=event)
+            if is_undecided:
+                self.undecided.append(alarm.identity)
+                again = f"harness alarms reopen {alarm.identity} --reason ..."
+                self._say(f"  hint: give more --pairs, or `{again}`, to verify it again in a quieter hour")
 
     def _search(self, alarm: Alarm) -> None:
         if self._tasks.find_culprits is None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from harness.core.alarm import Alarm, AlarmEvent, AlarmStage, Closing
 from harness.core.commit import short_id
 from harness.core.errors import EnvironmentProblem, UsageError
+from harness.core.verdict import Verdict
 from harness.watch.notify.channels import sends_messages
 from harness.watch.store.database import StateDatabase, is_current
 from harness.watch.store.state import State
@@ -20,6 +21,8 @@ _LEAST_DIGITS: Final = 4
 """Fewest characters of an abbreviated identity or commit."""
 _SHOWN_DIGITS: Final = 8
 """Fewest characters of an identity that are shown: the same beginning names the alarm when there are more."""
+_ANEW: Final = {"stage": AlarmStage.OPENED, "attempts": 0, "verification": None}
+"""An alarm that is to be verified as if it were new."""
 
 
 class ClosedAlarms(Struct, frozen=True):
@@ -75,6 +78,9 @@ def reopen_alarms(path: Path, name: str, person: str, reason: str, time: float) 
 
     def change(state: State) -> Iterator[Alarm]:
         for alarm in _find_alarms(state, name, are_open=False):
+            if _is_undecided(alarm):
+                yield reopen(alarm, f"verified again for {person}: {reason}", time).model_copy(update=_ANEW)
+                continue
             if alarm.verification is not None and not alarm.verification.confirmed:
                 raise UsageError(
                     f"{alarm.identity} was not confirmed by its verification: {alarm.reason}",
@@ -84,6 +90,11 @@ def reopen_alarms(path: Path, name: str, person: str, reason: str, time: float) 
             yield reopened.model_copy(update={"stage": _stage_of(alarm, state)})
 
     return _change_alarms(path, change, AlarmEvent.REOPENED, time)
+
+
+def _is_undecided(alarm: Alarm) -> bool:
+    verification = alarm.verification
+    return verification is not None and not verification.confirmed and verification.verdict is Verdict.UNDECIDED
 
 
 def _stage_of(alarm: Alarm, state: State) -> AlarmStage:

@@ -70,6 +70,7 @@ class WatchSummary(Struct, frozen=True):
         has_environment_problem: Whether a commit, an alarm or a notification waits because of device, tool, disk or
             receiver.
         has_unusable_control: Whether a commit was passed over because no control could be built or measured.
+        undecided: Identities of the alarms that were closed because their verification was undecided to the end.
     """
 
     commits: Counter[CommitStatus]
@@ -77,6 +78,7 @@ class WatchSummary(Struct, frozen=True):
     is_unreachable: bool
     has_environment_problem: bool
     has_unusable_control: bool = False
+    undecided: tuple[str, ...] = ()
 
 
 def watch(
@@ -167,6 +169,7 @@ class _Watcher:
             self._is_unreachable,
             has_environment_problem,
             self._commits.has_unusable_control,
+            tuple(self._alarms.undecided),
         )
 
     def _loop(self) -> None:

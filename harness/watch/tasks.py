@@ -76,7 +76,11 @@ another harness: then the series is read from its beginning.
 """
 
 Verify = Callable[[Alarm], Verification]
-"""Measures a change again. Whatever it raises but `StopRequested`, it is tried again later."""
+"""Measures a change again. Whatever it raises but `StopRequested`, it is tried again later.
+
+Where its verdict is undecided, it is asked once more, with an alarm that has this verification: then it takes more
+pairs, and is stricter.
+"""
 
 FindCulprits = Callable[[Alarm, str | None, Callable[[str], None]], tuple[SearchResult, tuple[Candidate, ...]]]
 """Finds the culprits of an alarm among the commits in question, which it returns too.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -13,11 +14,14 @@ from harness.core.alarm import Alarm, AlarmEvent, AlarmStage, Verification
 from harness.core.change import ChangeKind, Trend
 from harness.core.commit import Commit
 from harness.core.culprit import Candidate, SearchResult
-from harness.core.errors import BuildFailed, DeliveryFailed, DeviceLost, UsageError
+from harness.core.errors import BuildFailed, DeliveryFailed, DeviceLost, ExitCode, UsageError
 from harness.core.series import FigureEffect, Series
 from harness.core.verdict import Verdict
 from harness.flows.inspect.status import status_of
+from harness.flows.watch.watch import exit_code_of
+from harness.shell import Interrupted
 from harness.watch.alarm_lifecycle import MOST_SEARCHES
+from harness.watch.closings import reopen_alarms
 from harness.watch.loop import watch
 from harness.watch.recoveries import takes_back
 from harness.watch.store.commits import CommitStatus
@@ -35,6 +39,9 @@ from tests.watch.watching import (
     orders,
     point,
     whole_series,
+)
+from tests.watch.watching import (
+    alarm as made_alarm,
 )
 
 
@@ -258,6 +265,58 @@ def test_a_change_of_the_series_is_verified_although_a_suspicion_of_it_was_refut
     )
     watch(orders(line, base="c0", since="c0"), tasks, state, channels=(channel,), timing=clock.timing)
     assert channel.events == [("step", AlarmEvent.CONFIRMED)]
+
+
+UNDECIDED: Final = Verification(confirmed=False, verdict=Verdict.UNDECIDED, reason="the budget is spent", pairs=300)
+
+
+@pytest.mark.parametrize("second", [confirmed(made_alarm()), UNDECIDED], ids=["confirmed", "undecided"])
+def test_a_verification_that_is_undecided_is_made_once_more(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock, second: Verification
+) -> None:
+    slow_commit(laboratory, "c2")
+    asked: list[Verification | None] = []
+    said: list[str] = []
+
+    def verify(alarm: Alarm) -> Verification:
+        asked.append(alarm.verification)
+        return UNDECIDED if len(asked) == 1 else second
+
+    tasks = WatchTasks(laboratory.compare, step_or_recovery, verify)
+    summary = watch(orders(line, base="c0"), tasks, state, timing=clock.timing, say=said.append)
+    assert asked == [None, UNDECIDED]
+    assert "undecided after 300 pairs, and verified again" in "\n".join(said)
+    if second.confirmed:
+        assert (summary.undecided, len(summary.alarms)) == ((), 1)
+        return
+    (alarm,) = state.alarms.in_stages(AlarmStage.CLOSED)
+    assert summary.undecided == (alarm.identity,)
+    assert f"harness alarms reopen {alarm.identity}" in said[-1]
+    assert exit_code_of(summary, is_worse=False, has_failures=False) is ExitCode.UNDECIDED
+    reopen_alarms(state.path, alarm.identity, "ada", "a quiet night", 10.0)
+    summary = watch(orders(line, base="c0"), WatchTasks(laboratory.compare, step_or_recovery, confirmed), state,
+                    timing=clock.timing)  # fmt: skip
+    assert summary.alarms == (alarm.identity,)
+
+
+def test_a_killed_watcher_goes_on_with_the_second_verification(
+    state: State, line: Line, laboratory: Laboratory, clock: Clock
+) -> None:
+    slow_commit(laboratory, "c2")
+    asked: list[Verification | None] = []
+
+    def verify(alarm: Alarm) -> Verification:
+        asked.append(alarm.verification)
+        if len(asked) == 2:
+            raise Interrupted("SIGTERM")
+        return UNDECIDED if len(asked) == 1 else confirmed(alarm)
+
+    tasks = WatchTasks(laboratory.compare, step_or_recovery, verify)
+    with pytest.raises(Interrupted):
+        watch(orders(line, base="c0"), tasks, state, timing=clock.timing)
+    watch(orders(line, base="c0"), tasks, state, timing=clock.timing)
+    assert asked == [None, UNDECIDED, UNDECIDED]
+    assert state.alarms.in_stages(AlarmStage.REPORTED)
 
 
 def test_an_alarm_without_channels_is_shown_by_the_status_alone(

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from harness.config.settings import Settings
 from harness.core.commit import Commit, Source
+from harness.core.comparison import Parameters
 from harness.core.errors import BenchmarkFailed, BuildFailed, EnvironmentProblem
 from harness.core.protocols import BoardRow, Display, Task
 from harness.core.result import Outcome, Result
@@ -147,6 +148,7 @@ class CommitComparer:
         selection: BenchmarkSelection | None = None,
         quiet: bool = False,
         max_pairs: int | None = None,
+        alpha: float | None = None,
         resume: bool = False,
         run: str = "",
     ) -> tuple[Result, ...]:
@@ -159,6 +161,7 @@ class CommitComparer:
             selection: The only benchmark to measure.
             quiet: Only store the results: they are parts of a whole that is reported later.
             max_pairs: Budget in pairs; None takes that of the request.
+            alpha: Largest probability of a false change in each direction; None takes that of the request.
             resume: Whether pairs of an interrupted comparison of the same builds count.
             run: Identifier of the run that it is a part of; empty where it is a run of its own.
 
@@ -170,9 +173,9 @@ class CommitComparer:
                 a later attempt may succeed.
             UsageError: No attempt can succeed.
         """
-        budget = {} if max_pairs is None else {"max_pairs": max_pairs}
+        own = own_parameters(max_pairs=max_pairs, alpha=alpha)
         parameters = validate_parameters(
-            {"seed": secrets.randbits(31), **self.request.parameters, **budget, "interleave": self.request.interleave}
+            {"seed": secrets.randbits(31), **self.request.parameters, **own, "interleave": self.request.interleave}
         )
         collected = CollectingReporter()
         workload = self.workload if selection is None else self.workload.restrict(selection)
@@ -214,9 +217,9 @@ class CommitComparer:
         return f"{recipe.digest} {'' if self.submodules is None else self.submodules}".rstrip()
 
     @property
-    def max_pairs(self) -> int:
-        """Budget of a comparison, in pairs."""
-        return validate_parameters({"seed": 0, **self.request.parameters}).max_pairs
+    def parameters(self) -> Parameters:
+        """Parameters of a comparison, whose seed and interleaving are chosen for each."""
+        return validate_parameters({"seed": 0, **self.request.parameters})
 
     def build(self, commit: Commit) -> None:
         """Build a commit ahead of its comparison.
@@ -238,6 +241,11 @@ class CommitComparer:
         return dataclasses.replace(
             settings, screen_reporter=False, simple_screen_reporter=False, remote_reporter=None, reporters={}
         )
+
+
+def own_parameters(**parameters: float | None) -> dict[str, object]:
+    """Return the parameters of a comparison that are not those of its request."""
+    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def raise_for_failure(

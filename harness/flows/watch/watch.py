@@ -263,4 +263,6 @@ def exit_code_of(summary: WatchSummary, *, is_worse: bool, has_failures: bool) -
     has_failed_commits = summary.commits[CommitStatus.FAILED] or summary.commits[CommitStatus.BUILD_FAILED]
     if has_failures or has_failed_commits or summary.has_unusable_control:
         codes.append(ExitCode.BENCHMARK_FAILED)
+    if summary.undecided:
+        codes.append(ExitCode.UNDECIDED)
     return most_severe(codes)

@@ -36,6 +36,10 @@ from harness.watch.tasks import CommitOutcome
 
 _BUDGET_FACTOR = 3
 """A verification has this many times the budget of a comparison: it is measured once, and read by people."""
+_SECOND_BUDGET_FACTOR = 6
+"""The same of a second verification, where the first was undecided."""
+_SECOND_ALPHA = 0.5
+"""Its share of `--alpha`: both together confirm a change that is none with at most 1.5 times that probability."""
 
 
 class WatchWorker:
@@ -116,9 +120,14 @@ class WatchWorker:
         change = alarm.change
         before, after = self._source.resolve(change.last_without), self._source.resolve(change.first_with)
         comparer = self._comparer(change.device)
-        budget = _BUDGET_FACTOR * comparer.max_pairs
+        is_first = alarm.verification is None
         (result, *_) = comparer.compare(
-            before, after, run_type="verify", selection=_selection_of(alarm), max_pairs=budget
+            before,
+            after,
+            run_type="verify",
+            selection=_selection_of(alarm),
+            max_pairs=(_BUDGET_FACTOR if is_first else _SECOND_BUDGET_FACTOR) * comparer.parameters.max_pairs,
+            alpha=comparer.parameters.alpha if is_first else _SECOND_ALPHA * comparer.parameters.alpha,
         )
         if result.comparison is None or _has_failed(result):
             raise BenchmarkFailed(f"it could not be measured again: {result.reason or 'it gave no pair'}")

@@ -137,6 +137,24 @@ def slower(device: str, by: float) -> Result:
     return result.model_copy(update={"comparison": result.comparison.model_copy(update=measured)})
 
 
+def test_a_second_verification_takes_more_pairs_and_is_stricter(state: State) -> None:
+    asked: list[tuple[object, object]] = []
+
+    class Comparer:
+        parameters = Parameters(seed=0, max_pairs=100, alpha=0.01)
+
+        def compare(self, *_commits: Commit, max_pairs: int, alpha: float, **_others: object) -> tuple[Result, ...]:
+            asked.append((max_pairs, alpha))
+            return (slower("board", 0.05),)
+
+    comparer, source = cast("CommitComparer", Comparer()), cast("Source", Line(["c0", "c1"]))
+    verifying = WatchWorker([comparer], source, state, None, RecordedProgress())
+    opened = alarm(AlarmStage.OPENED)
+    first = verifying.verify(opened)
+    verifying.verify(opened.model_copy(update={"verification": first}))
+    assert asked == [(300, 0.01), (600, 0.005)]
+
+
 def test_a_commit_of_the_same_bytes_is_a_point_of_the_series_and_the_change_behind_it_is_reported_once(
     state: State, clock: Clock
 ) -> None:
