@@ -125,9 +125,19 @@ def sort_by_severity(results: Sequence[Result]) -> list[Result]:
 
 
 def count_verdicts(results: Sequence[Result]) -> str:
-    """Return how many results fall into each category, most severe first: `1 regression, 3 no change`."""
+    """Return how many results fall into each category, most severe first: `1 regression, 3 no change`.
+
+    No change is `not worse` where a gate looked for nothing else.
+    """
     counts = Counter(categorise(result) for result in results)
-    return ", ".join(category.format_count(counts[category]) for category in VerdictCategory if counts[category])
+    unchanged = Counter(name_verdict(result) for result in results if categorise(result) is VerdictCategory.NO_CHANGE)
+    parts: list[str] = []
+    for category in VerdictCategory:
+        if category is VerdictCategory.NO_CHANGE:
+            parts += [f"{count} {words}" for words, count in unchanged.items()]
+        elif counts[category]:
+            parts.append(category.format_count(counts[category]))
+    return ", ".join(parts)
 
 
 def format_headline(compared: Sequence[Result], others: Sequence[Result]) -> str:

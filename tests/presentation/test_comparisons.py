@@ -37,6 +37,7 @@ from harness.presentation.verdicts import (
     VerdictCategory,
     categorise,
     count_verdicts,
+    format_headline,
     separate_comparisons,
     sort_by_severity,
 )
@@ -60,6 +61,13 @@ def test_regressions_come_first_largest_to_smallest() -> None:
     names = [result.benchmark.identifier for result in sort_by_severity(every_kind())]
     assert names == ["much-slower", "slower", "faster", "loud", "alone", "same", "untouched", "crashed", "not-here"]
     assert count_verdicts(every_kind()) == "2 regressions, 1 improvement, 2 undecided, 2 no change, 1 failed, 1 skipped"
+
+
+def test_a_headline_counts_what_a_gate_found_in_its_words() -> None:
+    gate = PARAMETERS.model_copy(update={"gate": True})
+    results = [compared(name, made_pairs(0.0, 40), parameters=gate) for name in ("a", "b")]
+    assert count_verdicts(results) == "2 not worse"
+    assert format_headline([*results, compared("c", made_pairs(0.0, 40))], []).startswith("2 not worse, 1 no change")
 
 
 def test_a_regression_that_is_not_significant_among_many_is_undecided_with_the_reason() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -185,4 +186,6 @@ def _is_public(name: str, value: object) -> bool:
 def _format_word(value: object) -> str:
     if isinstance(value, Path):
         return str(value.absolute())
+    if value == math.inf:  # of all options only the precision may be: any suffices
+        return "none"
     return format_scalar(value) if isinstance(value, (str, bool, int, float)) else str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,8 @@ CHANGES: list[dict[str, object]] = [
     {"submodules": ("lib/a b", "lib/c")},
     {"platform_sig": "my machine"},
     {"backend": "xnnpack"},
+    {"precision": 0.005},
+    {"precision": math.inf},
 ]
 
 
@@ -50,6 +53,7 @@ def test_changed_options_are_parsed_back(
     words = option_words(settings, frozenset(change))
     parsed = _parse(words, monkeypatch, tmp_path)
     assert {name: getattr(parsed, name) for name in change} == change
+    assert "inf" not in words, "people write `none`"
 
 
 def test_programs_and_folders_are_named_by_absolute_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
