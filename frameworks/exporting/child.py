@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import gc
 import io
 import sys
 import time
@@ -22,17 +21,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Final, TextIO
+from typing import TextIO
 
 from frameworks.packages import EXTRAS, install_command
-from frameworks.python_runner.machine import die_with_parent
+from frameworks.python_runner.machine import collect_seldom, die_with_parent
 from harness.core.benchmark import Export
 from harness.core.errors import EnvironmentProblem, ExportFailed
 
 Say = Callable[[str], None]
 """Reports progress."""
-_OBJECTS_BETWEEN_COLLECTIONS: Final = 300_000
-"""Importing torch makes millions of objects and no garbage. Python would look through them again and again."""
 
 
 @dataclass(slots=True)
@@ -93,7 +90,7 @@ def run_child(parent: int, work: Callable[[Say], None]) -> None:
         work: The work; it is given the function that reports progress.
     """
     die_with_parent(parent)
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    collect_seldom()
     stderr, log = sys.stderr, io.StringIO()
     sys.excepthook = functools.partial(_report_failure, stderr, log)
     sys.path.append(str(Path.cwd()))  # Last, so that nothing there hides an installed package.

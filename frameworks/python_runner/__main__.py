@@ -10,10 +10,11 @@ if not __package__:
     # What must be found there instead is the package that the folder belongs to, and only while it is imported.
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
-from frameworks.python_runner.machine import die_with_parent
+from frameworks.python_runner.machine import collect_seldom, die_with_parent
 
 if __name__ == "__main__":
     die_with_parent()  # before everything that takes time: a parent that ends earlier is not noticed
+    collect_seldom()
 
 import importlib
 

@@ -9,10 +9,11 @@ if not __package__:
     # As in `frameworks.python_runner.__main__`: the package is found in place of our own file names.
     sys.path[0] = str(Path(__file__).resolve().parents[3])
 
-from frameworks.python_runner.machine import die_with_parent
+from frameworks.python_runner.machine import collect_seldom, die_with_parent
 
 if __name__ == "__main__":
     die_with_parent()
+    collect_seldom()
 
 import array
 import contextlib
