@@ -15,7 +15,7 @@ SPEC = {
 
 def test_a_self_check_is_shown_stored_and_remembered_by_doctor(project: Project) -> None:
     spec, program = project.write("spec.json", SPEC), script(project, "runner", text())
-    done = project.harness("self-check", spec, "--program", program, "--minutes", "0.02", "--seed", "1", "--json")
+    done = project.harness("self-check", spec, "--program", program, "--minutes", "0.08", "--seed", "1", "--json")
     assert done.code == 0, done.stderr
     (check,) = json.loads(done.stdout)["self_checks"]
     (benchmark,) = check["sensitivity"]["benchmarks"]
@@ -30,7 +30,7 @@ def test_a_self_check_is_shown_stored_and_remembered_by_doctor(project: Project)
 
 def test_a_self_check_whose_program_fails_has_no_good_news(project: Project) -> None:
     spec, program = project.write("spec.json", SPEC), script(project, "runner", text(before="sys.exit(3)"))
-    done = project.harness("self-check", spec, "--program", program, "--minutes", "0.02")
+    done = project.harness("self-check", spec, "--program", program, "--minutes", "0.08")
     assert done.code == 4
     assert "Nothing could be measured" in done.stdout
     assert "not checked: m/a" in done.stdout
