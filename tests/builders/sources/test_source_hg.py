@@ -91,6 +91,7 @@ def test_options_and_expressions_are_refused(user: HgRepository, hg_source: HgSo
         assert not marker.exists(), name
 
 
+@pytest.mark.exhaustive
 def test_an_ambiguous_abbreviation_is_refused_with_its_candidates(user: HgRepository, hg_source: HgSource) -> None:
     changesets = "".join(
         f"# HG changeset patch\n# User A <a@b>\n# Date {FIRST_SECOND + n} 0\nx\n\n"
@@ -211,6 +212,7 @@ def test_an_interrupted_pull_is_repaired(user: HgRepository, hg_source: HgSource
     assert hg_source.resolve(".").id == two
 
 
+@pytest.mark.exhaustive
 def test_two_processes_share_one_mirror(user: HgRepository, cache: Path, tmp_path: Path) -> None:
     user.commit("one")
     program = (
@@ -264,6 +266,7 @@ def test_hg_branches(user: HgRepository, cache: Path) -> None:
     assert isinstance(plugins.source("hg", str(user.path), remote=None, cache_dir=cache), BranchingSource)
 
 
+@pytest.mark.exhaustive
 def test_a_closed_branch_is_found_by_its_name(user: HgRepository, hg_source: HgSource) -> None:
     user.commit("one")
     user.hg("branch", "-q", "stable")
@@ -273,6 +276,7 @@ def test_a_closed_branch_is_found_by_its_name(user: HgRepository, hg_source: HgS
     assert hg_source.resolve("stable~1").subject == "two"
 
 
+@pytest.mark.exhaustive
 def test_no_cache_is_written_into_the_users_repository(user: HgRepository, hg_source: HgSource) -> None:
     one = user.commit("one")
     user.hg("tag", "--local", "-r", one, "light")
@@ -337,6 +341,7 @@ def test_a_bookmark_that_the_remote_no_longer_has_is_not_followed(
     assert source.resolve("topic").id == first
 
 
+@pytest.mark.exhaustive
 def test_bookmarks_stay_known_while_the_remote_cannot_be_reached(
     published: tuple[HgRepository, HgRepository, HgSource], tmp_path: Path
 ) -> None:
