@@ -6,7 +6,8 @@ BIN    := $(VENV)/bin
 # Two more than the cores of a small machine: many tests wait for what other processes do, or for phones and leases.
 WORKERS ?= 4
 
-INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt
+# Without compiling: most modules of these packages are never imported, and Python compiles the others once.
+INSTALL = $(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt
 # Where torch is taken from; empty: from where pip takes everything. On Linux PyTorch's index for the CPU, unless pip was
 # told of an index or of local files.
 SYSTEM := $(shell uname -s)
