@@ -21,8 +21,8 @@ _LEAST_DIGITS: Final = 4
 """Fewest characters of an abbreviated identity or commit."""
 _SHOWN_DIGITS: Final = 8
 """Fewest characters of an identity that are shown: the same beginning names the alarm when there are more."""
-_ANEW: Final = {"stage": AlarmStage.OPENED, "attempts": 0, "verification": None}
-"""An alarm that is to be verified as if it were new."""
+ANEW: Final = {"stage": AlarmStage.OPENED, "attempts": 0, "verification": None, "search": None, "candidates": ()}
+"""What an alarm becomes that is verified and searched as if it were new."""
 
 
 class ClosedAlarms(Struct, frozen=True):
@@ -79,7 +79,7 @@ def reopen_alarms(path: Path, name: str, person: str, reason: str, time: float) 
     def change(state: State) -> Iterator[Alarm]:
         for alarm in _find_alarms(state, name, are_open=False):
             if _is_undecided(alarm):
-                yield reopen(alarm, f"verified again for {person}: {reason}", time).model_copy(update=_ANEW)
+                yield reopen(alarm, f"verified again for {person}: {reason}", time).model_copy(update=ANEW)
                 continue
             if alarm.verification is not None and not alarm.verification.confirmed:
                 raise UsageError(

@@ -12,14 +12,13 @@ from harness.core.alarm import Alarm, AlarmEvent, AlarmStage
 from harness.core.commit import short_id
 from harness.core.device_doubt import DeviceDoubt
 from harness.core.errors import EnvironmentProblem
-from harness.watch.closings import reopen
+from harness.watch.closings import ANEW, reopen
 from harness.watch.store.retry_when_full import RetryWhenFull
 from harness.watch.store.state import State
 from harness.watch.tasks import FindDoubts
 from harness.watch.timing import Timing
 
 _CONFIRMED: Final = (AlarmStage.CONFIRMED, AlarmStage.BISECTED, AlarmStage.REPORTED)
-_ANEW: Final = {"stage": AlarmStage.OPENED, "attempts": 0, "verification": None, "search": None, "candidates": ()}
 
 
 class DoubtedMeasurements:
@@ -97,7 +96,7 @@ class DoubtedMeasurements:
             reason = _find_doubt(alarm, doubts)
             if reason:
                 now = self._timing.wall()
-                again = reopen(alarm, f"its verification is in doubt: {reason}", now).model_copy(update=_ANEW)
+                again = reopen(alarm, f"its verification is in doubt: {reason}", now).model_copy(update=ANEW)
                 self._state.alarms.update(again)
                 self._state.alarms.forget_search(alarm.identity)
                 self._state.deliveries.queue_follow_up(again, AlarmEvent.REOPENED, now)
