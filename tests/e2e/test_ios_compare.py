@@ -35,6 +35,7 @@ def spec(desk: IPhoneDesk) -> Path:
     return desk.project.write("spec.json", generic(one_test("a", "{program}")))
 
 
+@pytest.mark.exhaustive
 def test_a_slower_build_is_a_regression_on_every_iphone(desk: IPhoneDesk, spec: Path) -> None:
     sides = ("--control-program", desk.app("old", STEPS), "--treatment-program", desk.app("new", STEPS * 2))
     done = desk.harness("compare", "-b", spec, *sides, *FEW)
