@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,8 +17,8 @@ from harness.core.protocols import Platform, is_local
 from harness.files.programs import RUNNER, is_library
 from harness.flows.measure.plan import Assignment, Builds, Plan
 
-_WORD: Final = re.compile(r"[\w.+-]+")
-"""A word of a command line that may be the name of a file."""
+_WORD: Final = re.compile(r"[\w.+/-]+")
+"""A word of a command line that may be a file."""
 
 _FOLDER: Final = "TGTDIR"
 """Placeholder of the folder on the device where all programs are."""
@@ -38,9 +38,18 @@ def starts_any(benchmark: Benchmark, programs: Mapping[str, Path]) -> bool:
         *(*benchmark.env.values(), *benchmark.variables.values()),
     )
     placeholders = {name for text in texts for name in find_placeholders(text)}
-    words = {word for text in texts for word in _WORD.findall(text)}
-    files = {*programs, *(path.name for path in programs.values())} - {RUNNER}
-    return not {*programs, _FOLDER}.isdisjoint(placeholders) or not files.isdisjoint(words)
+    if not {*programs, _FOLDER}.isdisjoint(placeholders):
+        return True
+    names = {*programs, *(path.name for path in programs.values())} - {RUNNER}
+    files = {os.path.normpath(path.absolute()) for path in programs.values()}
+    return any(_may_be(word, names, files) for text in texts for word in _WORD.findall(text))
+
+
+def _may_be(word: str, names: Collection[str], files: Collection[str]) -> bool:
+    """Return whether a word may be a program: of an absolute path, another file of the same name is not."""
+    if word.startswith("/"):
+        return os.path.normpath(word) in files
+    return not {*word.split("/")}.isdisjoint(names)
 
 
 def names_placeholder(benchmark: Benchmark, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from harness import plugins
 from harness.config.settings import Settings
 from harness.core.errors import UsageError
-from harness.flows.measure.given_programs import reject_unexecutable
+from harness.flows.measure.given_programs import describe_unused, reject_unexecutable, starts_any
+from harness.specification.load import load
+from tests.cli.project import generic, one_test
 
 
 def test_a_program_for_this_machine_must_be_executable_unless_it_is_a_library(tmp_path: Path) -> None:
@@ -26,3 +29,26 @@ def test_a_program_for_this_machine_must_be_executable_unless_it_is_a_library(tm
     reject_unexecutable(programs, android)  # which gets a copy that can be executed
     program.chmod(0o755)
     reject_unexecutable(programs, host)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_started"),
+    [
+        ("{program} --size 3", True),
+        ("{new}/v2/prog", True),
+        ("env A=1 sh -c 'exec {new}/v1/../v2/prog'", True),
+        ("{old}/v1/prog --size 3", False),
+        ("/usr/bin/env {old}/v1/prog", False),
+        ("sh -c 'exec {old}/v1/prog'", False),
+        ("LD_PRELOAD=./prog true", True),
+        ("{TGTDIR}/prog", True),
+    ],
+)
+def test_a_program_of_the_same_name_elsewhere_is_another_one(tmp_path: Path, line: str, *, is_started: bool) -> None:
+    line = line.replace("{new}", str(tmp_path)).replace("{old}", str(tmp_path))
+    file = tmp_path / "spec.json"
+    file.write_text(json.dumps(generic(one_test("a", line))))
+    benchmarks = load([file]).benchmarks
+    programs = {"program": tmp_path / "v2" / "prog"}
+    assert starts_any(benchmarks[0], programs) == is_started
+    assert bool(describe_unused(benchmarks, programs)) != is_started
