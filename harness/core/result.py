@@ -25,6 +25,7 @@ from harness.core.same_work import SameWork
 from harness.core.scalars import Scalar
 from harness.core.scenario import Arrival
 from harness.core.values import Value, replace_surrogates
+from harness.core.verdict import Verdict
 
 if TYPE_CHECKING:
     from harness.core.comparison import Comparison
@@ -277,6 +278,12 @@ class Result(Value):
     def trusted(self) -> bool:
         """True if it is ok and nothing speaks against its numbers."""
         return self.ok and all(note.trust for note in self.notes)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict of its comparison that counts; None without one, and where it failed: that is no doubt."""
+        comparison = self.comparison
+        return comparison.effective_verdict if comparison is not None and (self.ok or comparison.identical) else None
 
     @property
     def throttled(self) -> bool:

@@ -204,7 +204,7 @@ def build_entry(result: Result, path: Path) -> IndexEntry:
         device_name=device.name if device is not None else None,
         commit=result.build.commit if result.build is not None else None,
         outcome=result.outcome,
-        verdict=_verdict(result),
+        verdict=result.verdict,
         trusted=result.trusted,
         metric=main.name if main is not None else None,
         median=main.median if main is not None else None,
@@ -212,11 +212,6 @@ def build_entry(result: Result, path: Path) -> IndexEntry:
         run=result.run,
         origin=result.origin.words if result.origin is not None else "",
     )
-
-
-def _verdict(result: Result) -> Verdict | None:
-    comparison = result.comparison
-    return comparison.effective_verdict if comparison is not None and (result.ok or comparison.identical) else None
 
 
 def _read_entries(folder: Path) -> dict[str, IndexEntry]:

@@ -13,6 +13,7 @@ from harness.core.metric import Metric
 from harness.core.result import Result
 from harness.core.scalars import Scalar
 from harness.core.values import Value
+from harness.core.verdict import Verdict
 
 _COLUMNS_OF_STATISTICS: Final = {
     "n": "n",
@@ -113,7 +114,8 @@ class MetricRow(BenchmarkRow):
         control_build_digest: SHA-256 over everything that determines the control.
         control_median: The control's median of this metric, over all its samples as `median` is over the treatment's;
             absent where it was not compared. Both are raw: their quotient is not `difference`, which pairs measured.
-        verdict: Verdict on the treatment: only of the metric that was compared, as all that follow are.
+        verdict: Verdict on the treatment: only of the metric that was compared, as all that follow are; absent where
+            the comparison failed.
         difference: Relative difference of treatment to control; 0.02 is 2 % more.
         low: Lower end of its 95 % interval; absent where nothing is excluded.
         high: Upper end.
@@ -207,8 +209,8 @@ def make_metric_rows(result: Result) -> tuple[MetricRow, ...]:
         "control_build_digest": control.digest if control is not None else None,
     }
     if result.metrics:
-        return tuple(MetricRow.model_validate({**shared, **_describe(metric, comparison)}) for metric in result.metrics)
-    verdict = _describe_verdict(comparison) if comparison is not None else {}
+        return tuple(MetricRow.model_validate({**shared, **_describe(metric, result)}) for metric in result.metrics)
+    verdict = _describe_verdict(comparison, result.verdict) if comparison is not None else {}
     return (MetricRow.model_validate({**shared, **verdict}),)
 
 
@@ -258,8 +260,9 @@ def _describe_benchmark(result: Result, build: BuildInfo | None) -> dict[str, ob
     }
 
 
-def _describe(metric: Metric, comparison: Comparison | None) -> dict[str, object]:
+def _describe(metric: Metric, result: Result) -> dict[str, object]:
     """Return the columns of one metric."""
+    comparison = result.comparison
     summary = {_REPEATED.get(name, name): value for name, value in metric.summary.items()}
     named = {column: summary.pop(name, None) for name, column in _COLUMNS_OF_STATISTICS.items()}
     count = named["n"]
@@ -276,14 +279,14 @@ def _describe(metric: Metric, comparison: Comparison | None) -> dict[str, object
         "direction": metric.direction.value if metric.direction is not None else None,
         "text": metric.info,
         "control_median": metric.control.control_summary.get("p50") if metric.control is not None else None,
-        **(_describe_verdict(comparison) if comparison is not None and compared else {}),
+        **(_describe_verdict(comparison, result.verdict) if comparison is not None and compared else {}),
     }
 
 
-def _describe_verdict(comparison: Comparison) -> dict[str, object]:
+def _describe_verdict(comparison: Comparison, verdict: Verdict | None) -> dict[str, object]:
     control = comparison.typical_control
     return {
-        "verdict": comparison.effective_verdict.value,
+        "verdict": verdict.value if verdict is not None else None,
         "difference": comparison.difference,
         "low": comparison.low,
         "high": comparison.high,

@@ -10,7 +10,7 @@ from harness.core.result import Outcome, Result
 from harness.core.verdict import Verdict
 from harness.store.frames import make_frame, make_samples
 from harness.testing.results import LATENCIES_MS, STARTED, failed_result, noisy_result, ok_result
-from tests.presentation.comparison_samples import compared, made_pairs
+from tests.presentation.comparison_samples import compared, failed, made_pairs
 
 
 def test_a_row_per_result_and_metric() -> None:
@@ -82,6 +82,16 @@ def test_the_compared_metric_carries_the_verdict() -> None:
     assert row["treatment_figure"] / row["control_figure"] - 1 == pytest.approx(row["difference"])
     assert list(frame["control_median"].notna()) == [True, False, False, False]
     assert set(frame["control_commit"]) == {comparison.control.commit}
+
+
+def test_a_comparison_that_failed_has_no_verdict() -> None:
+    """Undecided is what noise leaves open; a filter for it finds nothing that is broken."""
+    broken = failed("broken", pairs=made_pairs(0.03, 3))
+    assert broken.comparison is not None
+    assert broken.comparison.verdict is Verdict.UNDECIDED
+    frame = make_frame([broken])
+    assert not frame["verdict"].notna().any()
+    assert set(frame["outcome"]) == {"crashed"}
 
 
 def test_a_row_per_sample_in_measured_order() -> None:
