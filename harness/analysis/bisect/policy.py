@@ -22,6 +22,9 @@ difference, which the model does not know. Its prior odds of any change are one 
 
 _LIKELIER_THAN_NOT = 0.5
 
+_NOTED = 0.05
+"""Probability from which on a reader is told that nothing may have changed."""
+
 _PREFERENCE = 0.75
 """How clear the better quartile must be, in the clearest figure, to be searched: it is the steadiest."""
 
@@ -152,7 +155,10 @@ def conclude(inference: Inference, state: SearchState, pairs: int, inferences: S
             for figure in inferences
         )
         sizes = ", ".join(f"{relative_change(out.log_ratio):.2%} ({out.figure})" for out in ruled_out)
-        reason = f"{pairs} pairs rule out a change of {sizes} or more, but no smaller one"
+        reason = (
+            f"no change was found from {inference.commits[0]} to {inference.commits[-1]}: "
+            f"{pairs} pairs rule out a change of {sizes} or more, but no smaller one"
+        )
     return SearchResult(
         ending=ending,
         culprits=state.culprits,
@@ -217,12 +223,14 @@ def _explain_undecided(inference: Inference, state: SearchState) -> str:
     posterior = posterior_behind(inference, state.start)
     likeliest = posterior.likeliest()
     found = f"{_describe_all(state.culprits)}; after it, " if state.culprits else ""
+    of_none = format_probability(posterior.unchanged)
     if posterior.unchanged > _LIKELIER_THAN_NOT:
-        return f"{found}most likely nothing changed ({format_probability(posterior.unchanged)})"
-    if len(likeliest) == 1:
-        return f"{found}{likeliest[0].commit} is the likeliest ({format_probability(likeliest[0].probability)})"
+        return f"{found}most likely nothing changed ({of_none})"
+    nothing = f"; that nothing changed, {of_none}" if posterior.unchanged > _NOTED else ""
+    first, *others = likeliest
+    of_first = format_probability(first.probability)
+    if not others:
+        return f"{found}{first.commit} is the likeliest ({of_first}){nothing}"
     share = math.fsum(suspect.probability for suspect in likeliest)
-    return (
-        f"{found}{len(likeliest)} commits hold {format_probability(share)} of the probability, "
-        f"{likeliest[0].commit} most"
-    )
+    most = "" if format_probability(others[0].probability) == of_first else f", {first.commit} most ({of_first})"
+    return f"{found}{len(likeliest)} commits hold {format_probability(share)} of the probability{most}{nothing}"

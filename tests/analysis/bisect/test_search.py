@@ -173,6 +173,19 @@ def test_an_exhausted_budget_is_reported_with_intermediate_results() -> None:
     assert "30 pairs, the budget, are spent" in result.reason
 
 
+def test_commits_that_are_equally_likely_are_none_the_likeliest_and_no_change_has_its_share() -> None:
+    """The pairs of the ends alone leave open which of the two between them it was, and whether any."""
+    pairs = [0.018, 0.003, 0.025, 0.005, 0.019, 0.01, 0.022, 0.008]
+    search = Search.begin(COMMITS[:3], config=SearchConfig(max_pairs=len(pairs))).learn("c0", "c2", pairs)
+    result = search.next()
+    assert isinstance(result, SearchResult)
+    posterior = search.posterior()
+    assert 0.05 < posterior.unchanged < 0.5
+    assert "most" not in result.reason
+    assert result.reason.endswith(f"2 commits hold {100 * (1 - posterior.unchanged):.0f} % of the probability; "
+                                  f"that nothing changed, {100 * posterior.unchanged:.0f} %")  # fmt: skip
+
+
 def test_an_exhausted_budget_names_no_culprit_when_no_change_is_more_likely() -> None:
     search = Search.begin(COMMITS[:2], config=SearchConfig(max_pairs=4)).learn("c0", "c1", [0.0, 0.001, -0.001, 0.0])
     result = search.next()
