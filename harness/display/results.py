@@ -47,18 +47,18 @@ def show_results(
         evaluated = [result for result in measured if result.evaluation is not None]
         console.print()
         section = describe_measurements(measured, operators_at_most=_OPERATORS)
-        _show_measurements(section, console, verbose=verbose, with_overview=len(evaluated) < len(measured))
+        _show_measurements(section, console, with_overview=len(evaluated) < len(measured))
         if evaluated:
             from harness.display.evaluations import show_evaluations  # noqa: PLC0415 - most runs evaluate nothing
 
             show_evaluations(evaluated, console)
+        for line in section.remarks if verbose else section.folded_remarks:
+            print_line(line, console)
         if not verbose and any(result.notes for result in measured if result.ok):
             show_muted(f"`{again} -v` shows every note in full, and how to measure again", console)
 
 
-def _show_measurements(
-    section: MeasurementSection, console: Console, *, verbose: bool, with_overview: bool = True
-) -> None:
+def _show_measurements(section: MeasurementSection, console: Console, *, with_overview: bool = True) -> None:
     """Show measurements; without the overview where that of evaluations follows, which has latencies too."""
     print_line(section.title, console)
     if with_overview:
@@ -78,5 +78,3 @@ def _show_measurements(
     show_table(section.operators, console)
     for sentence in section.coverage:
         show_muted(sentence, console)
-    for line in section.remarks if verbose else section.folded_remarks:
-        print_line(line, console)

@@ -11,6 +11,7 @@ from harness.core.metric import main_metric
 from harness.core.result import Result
 from harness.presentation.numbers import format_median, format_number, format_precision, format_quantity
 from harness.presentation.pareto import ACCURACY, find_compromises, find_dominated, group_rivals, program_size
+from harness.presentation.remarks import choose_mark
 from harness.presentation.tables import KEEP, Column
 from harness.presentation.text import Line, Span, Tone, make_printable
 
@@ -67,6 +68,7 @@ def build_evaluation_table(results: Sequence[Result]) -> list[Column]:
     ranked = {compromise.result.uid for group in groups if len(group) > 1 for compromise in group}
     mains = [main_metric(result.metrics) for result in results]
     columns = [
+        Column("", [choose_mark(result) for result in results]),
         Column("model", [_cell(result.benchmark.model) for result in results], distinguishing=True),
         Column("benchmark", [_cell(result.benchmark.identifier) for result in results]),
         Column(

@@ -69,7 +69,7 @@ class Compromise(Struct, frozen=True):
 
 
 def find_compromises(results: Sequence[Result]) -> list[Compromise]:
-    """Return the results that can be ranked: with a latency, a program and trustworthy finite outputs."""
+    """Return the results that can be ranked: trusted ones with a latency, a program and finite outputs."""
     return [compromise for result in results if (compromise := _compromise(result)) is not None]
 
 
@@ -93,8 +93,20 @@ def find_dominated(compromises: Sequence[Compromise]) -> dict[str, Result]:
 
 
 def describe_compromises(results: Sequence[Result]) -> Iterator[Line]:
-    """Yield for rivals a line with the best compromises, and one for each result that another one dominates."""
+    """Yield for rivals a line with the best compromises, and one for each result that another one dominates.
+
+    Those that cannot be trusted take no part; how many these are is told where there could have been rivals.
+    """
     compromises = find_compromises(results)
+    doubtful = sum(result.ok and not result.trusted for result in results)
+    if doubtful and len(results) > 1:
+        of_all = f"{doubtful} of {len(results)} cannot be trusted"
+        lacks_rivals = all(len(group) < 2 for group in group_rivals(compromises))
+        yield Line.of(
+            f"best compromises: unknown, because {of_all}"
+            if lacks_rivals
+            else f"{of_all}, and {'takes' if doubtful == 1 else 'take'} no part in best compromises"
+        )
     dominated = find_dominated(compromises)
     for group in group_rivals(compromises):
         if len(group) < 2:
@@ -130,7 +142,7 @@ def rank_statistic(result: Result) -> Statistic | None:
 def _compromise(result: Result) -> Compromise | None:
     main, size, quality = main_metric(result.metrics), program_size(result), rank_statistic(result)
     evaluation = result.evaluation
-    if not result.ok or result.origin is not None or evaluation is None:
+    if not result.trusted or result.origin is not None or evaluation is None:
         return None
     if main is None or main.median is None or size is None or quality is None:
         return None

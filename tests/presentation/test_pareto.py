@@ -5,7 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.core.note import Note
 from harness.core.result import Result
+from harness.presentation.evaluation_table import build_evaluation_table
 from harness.presentation.pareto import describe_compromises, find_compromises, find_dominated
 from tests.presentation.evaluation_samples import evaluated_result
 
@@ -83,6 +85,22 @@ def on_device(result: Result) -> Result:
 
 def test_outputs_that_are_not_numbers_are_no_compromise() -> None:
     assert find_compromises([evaluated_result("faulty", nan_examples=1)]) == []
+
+
+def test_what_cannot_be_trusted_takes_no_part_and_is_marked() -> None:
+    good, other, doubted = (
+        evaluated_result(name, latency_ms=speed) for name, speed in zip("abc", (1.0, 2.0, 0.1), strict=True)
+    )
+    doubt = Note(code="busy", message="other programs used the machine", trust=False)
+    doubted = doubted.model_copy(update={"notes": (doubt,)})
+    results = [good, other, doubted]
+    told, best, *_ = (line.text for line in describe_compromises(results))
+    assert told == "1 of 3 cannot be trusted, and takes no part in best compromises"
+    assert best.endswith(": a")
+    (unknown,) = (line.text for line in describe_compromises([doubted, doubted]))
+    assert unknown == "best compromises: unknown, because 2 of 2 cannot be trusted"
+    marks, *_ = build_evaluation_table(results)
+    assert [span.text for span in marks.cells] == ["", "", "!"]
 
 
 def test_the_lines_name_the_best_and_who_dominates_whom() -> None:
