@@ -122,6 +122,8 @@ _SUBCOMMANDS: Final = {
 """Descriptions of commands below one, by its name: what each takes differs."""
 _FUNCTIONS: Final = {"import": "import_", "list": "list_", "return": "return_"}
 """Functions of commands that are called otherwise: Python knows `import`, `list` and `return`."""
+_READING: Final = frozenset({"inspecting", "publishing", "serving", "storing", "validating"})
+"""Modules of commands that measure nothing."""
 _MILDER: Final = frozenset({ExitCode.OK, ExitCode.BENCHMARK_FAILED, ExitCode.UNDECIDED})
 """Exit codes that give way to a problem of the environment."""
 _HELP: Final = frozenset({"--help", "-h", "--version", "-V"})
@@ -184,10 +186,9 @@ def _run_guarded(argv: Sequence[str]) -> int:
         from harness.config.arguments import warn
 
         reason = failure.strerror if isinstance(failure, OSError) else failure
-        warn(
-            f"standard output cannot be written: {reason}\n"
-            "  hint: make room there, or write elsewhere; what was measured is stored, and `harness report` shows it"
-        )
+        module, _ = _COMMANDS.get(argv[0] if argv else "", ("", ""))
+        stored = "" if module in _READING else "; what was measured is stored, and `harness report` shows it"
+        warn(f"standard output cannot be written: {reason}\n  hint: make room there, or write elsewhere{stored}")
         return ExitCode.ENVIRONMENT if code in _MILDER else code
 
 

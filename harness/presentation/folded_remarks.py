@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -18,6 +19,8 @@ from harness.presentation.remarks import (
 )
 from harness.presentation.text import Line, Span, Tone, make_printable
 
+_MORE: Final = r" \(and (\d+) more like it\)$"
+"""End of the message of a note that stands for several (`harness.analysis.results.merge_notes`)."""
 _CAUSES: Final = {
     "busy": "other programs used the machine",
     "slowed": "the CPU itself was slower than at its best: a neighbour on its core, or a lower clock",
@@ -100,7 +103,10 @@ def _describe_cause(code: str, notes: Sequence[Note]) -> str:
     messages = list(dict.fromkeys(note.message for note in notes))
     if len(messages) == 1:
         return messages[0]
-    return _CAUSES.get(code) or f"{messages[0]} (and {len(messages) - 1} more like it)"
+    if code in _CAUSES:
+        return _CAUSES[code]
+    further = (int(found[1]) for message in messages if (found := re.search(_MORE, message)) is not None)
+    return f"{re.sub(_MORE, '', messages[0])} (and {len(messages) - 1 + sum(further)} more like it)"
 
 
 def _list(members: Sequence[int], labels: Sequence[str]) -> str:

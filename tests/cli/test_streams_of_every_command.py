@@ -177,3 +177,19 @@ def test_lost_output_takes_its_place_among_the_exit_codes(
         with make() as stream:
             expected = with_lost_output if name == FULL_DISK else code
             assert call(("run",), stream, io.StringIO()) == expected, name
+
+
+@pytest.mark.skipif(FULL_DISK not in STREAMS, reason="only Linux has /dev/full")
+@pytest.mark.parametrize(("words", "is_stored"), [(("list",), False), (("run",), True), (("-b", "x.json"), True)])
+def test_only_commands_that_measure_say_that_something_is_stored(
+    words: tuple[str, ...], is_stored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def print_much(*_: object, **__: object) -> int:
+        print("slower" * 10_000)
+        return ExitCode.OK
+
+    monkeypatch.setattr("harness.cli._call", print_much)
+    errors = io.StringIO()
+    with full_disk() as stream:
+        call(words, stream, errors)
+    assert ("what was measured is stored" in errors.getvalue()) == is_stored

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from harness.core.benchmark import Export
 from harness.core.cached_files import ExportReport
+from harness.core.note import Note
 from harness.core.result import FileInfo, Result
 from harness.presentation.folded_remarks import fold_remarks
 from harness.presentation.remarks import list_remarks
@@ -39,3 +40,13 @@ def test_medians_of_one_launch_share_a_line_that_says_why_they_have_no_interval(
     lines = [line.text for line in fold_remarks([single, single, repeated]) if "one launch" in line.text]
     assert lines == ["· 2 of 3: one launch: no interval over launches; set `repeat`"]
     assert not [line for line in fold_remarks([repeated]) if "one launch" in line.text]
+
+
+def test_notes_that_stand_for_several_are_counted_once() -> None:
+    notes = [
+        Note(code="bad_lines", message="value NaN is not finite (and 1 more like it)", trust=False),
+        Note(code="bad_lines", message="no JSON (and 2 more like it)", trust=False),
+    ]
+    results = [ok_result(uid=str(number), notes=[note]) for number, note in enumerate(notes)]
+    (line,) = [line.text for line in fold_remarks(results) if "NaN" in line.text]
+    assert line.endswith("value NaN is not finite (and 4 more like it)")
