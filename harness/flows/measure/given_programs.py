@@ -40,7 +40,8 @@ def starts_any(benchmark: Benchmark, programs: Mapping[str, Path]) -> bool:
     placeholders = {name for text in texts for name in find_placeholders(text)}
     if not {*programs, _FOLDER}.isdisjoint(placeholders):
         return True
-    names = {*programs, *(path.name for path in programs.values())} - {RUNNER}
+    further = {name: path for name, path in programs.items() if name != RUNNER}  # libraries, found by their names
+    names = {*further, *(path.name for path in further.values())}
     files = {os.path.normpath(path.absolute()) for path in programs.values()}
     return any(_may_be(word, names, files) for text in texts for word in _WORD.findall(text))
 

@@ -31,6 +31,11 @@ def test_a_program_for_this_machine_must_be_executable_unless_it_is_a_library(tm
     reject_unexecutable(programs, host)
 
 
+def write(file: Path, line: str) -> Path:
+    file.write_text(json.dumps(generic(one_test("a", line))))
+    return file
+
+
 @pytest.mark.parametrize(
     ("line", "is_started"),
     [
@@ -40,15 +45,18 @@ def test_a_program_for_this_machine_must_be_executable_unless_it_is_a_library(tm
         ("{old}/v1/prog --size 3", False),
         ("/usr/bin/env {old}/v1/prog", False),
         ("sh -c 'exec {old}/v1/prog'", False),
-        ("LD_PRELOAD=./prog true", True),
+        ("prog --size 3", False),
+        ("./prog", False),
         ("{TGTDIR}/prog", True),
     ],
 )
 def test_a_program_of_the_same_name_elsewhere_is_another_one(tmp_path: Path, line: str, *, is_started: bool) -> None:
     line = line.replace("{new}", str(tmp_path)).replace("{old}", str(tmp_path))
-    file = tmp_path / "spec.json"
-    file.write_text(json.dumps(generic(one_test("a", line))))
-    benchmarks = load([file]).benchmarks
+    benchmarks = load([write(tmp_path / "spec.json", line)]).benchmarks
     programs = {"program": tmp_path / "v2" / "prog"}
     assert starts_any(benchmarks[0], programs) == is_started
     assert bool(describe_unused(benchmarks, programs)) != is_started
+    library = {"hooks": tmp_path / "libhooks.so"}
+    preloading = load([write(tmp_path / "other.json", "LD_PRELOAD=./libhooks.so {program}")]).benchmarks
+    assert starts_any(preloading[0], library)
+    assert not starts_any(benchmarks[0], library) or "TGTDIR" in line
