@@ -30,7 +30,7 @@ from harness.files.programs import RUNNER
 from harness.flows.compare import self_check
 from harness.flows.compare.comparison_run import ComparisonRun, ComparisonSubject, Hypothesis
 from harness.flows.compare.discoveries import FalseDiscoveryFilter
-from harness.flows.compare.journal import Journal
+from harness.flows.compare.journal import Journal, journal_folder
 from harness.flows.compare.layout_floors import find_floor
 from harness.flows.compare.reports import build_reports, final_changes_of, load_previous
 from harness.flows.compare.reproduction import ComparedSides, reproduce_comparison
@@ -49,10 +49,6 @@ from harness.running.compared_metric import ComparedMetric, find_further_metrics
 from harness.running.unequal_sides import UNEQUAL_BUILD_OPTIONS, option_notes
 from harness.shell import Interrupted
 from harness.shell.threads import wait_for_all
-
-_JOURNALS: Final = "comparisons"
-"""Folder of journals, in the cache."""
-
 
 _RUNNER_UNUSED: Final = Failure(
     Outcome.FAILED,
@@ -358,7 +354,7 @@ class ComparisonStages:
             self._plan.platform,
             self._plan.frameworks,
             parameters=self._task.parameters,
-            journals=self._settings.cache_dir / _JOURNALS,
+            journals=journal_folder(self._settings.cache_dir),
             resume=self._task.resume,
             discoveries=discoveries,
             report=lambda run: self._report_or_hold_back(run, discoveries),
@@ -375,7 +371,7 @@ class ComparisonStages:
             raise
 
     def _journal(self, subject: ComparisonSubject) -> Journal:
-        return subject.journal(self._settings.cache_dir / _JOURNALS, self._task.parameters.interleave)
+        return subject.journal(journal_folder(self._settings.cache_dir), self._task.parameters.interleave)
 
     def _report_or_hold_back(self, run: ComparisonRun, discoveries: FalseDiscoveryFilter[Hypothesis]) -> None:
         """Report at once; but a change only when it is known whether it survives."""

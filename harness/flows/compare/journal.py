@@ -29,6 +29,20 @@ _UNLAUNCHED: Final = {"control_launch": None, "treatment_launch": None}
 """Launches of an interrupted run, whose samples are not kept."""
 
 
+def journal_folder(cache: Path) -> Path:
+    """Return the folder of all journals, in the cache."""
+    return cache / "comparisons"
+
+
+def find_interruption(cache: Path) -> float | None:
+    """Return when the last pair of an interrupted comparison was kept, Unix seconds; None where there is none."""
+    times: list[float] = []
+    for journal in journal_folder(cache).glob("*.jsonl"):
+        with contextlib.suppress(OSError):  # its comparison has just ended
+            times.append(journal.stat().st_mtime)
+    return max(times, default=None)
+
+
 class Header(Value):
     """First line of a journal: what all its pairs have in common.
 

@@ -142,9 +142,22 @@ def show(path: Path | None, settings: Settings, console: Console, selection: Res
         show_results(results, console, verbose=settings.verbose, again=again)
     if settings.verbose:
         _show_commands(results, console, _find_search_command(results, settings) if is_search else "")
+    if selection.last_run:
+        _tell_interruption(results, settings, console)
     for problem in stored.unreadable:
         print_line(Line.of(Span(f"✗ {problem.message}", Tone.BAD)), widen(console))
     return ExitCode.ENVIRONMENT if stored.unreadable else ExitCode.OK
+
+
+def _tell_interruption(results: Sequence[Result], settings: Settings, console: Console) -> None:
+    """Say that a comparison was measured after the last results, and is not among them."""
+    from harness.flows.compare.journal import find_interruption  # noqa: PLC0415 - lists need no comparisons
+
+    interrupted = find_interruption(settings.cache_dir)
+    if interrupted is not None and interrupted > max(result.finished for result in results):
+        when = format_time(interrupted, "%Y-%m-%d %H:%M:%S UTC")
+        text = f"· later, until {when}, a comparison was measured that has not ended: its pairs are kept for --resume"
+        print_line(Line.of(Span(text, Tone.WARNING)), widen(console))
 
 
 def _are_of_search(results: Sequence[Result]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from harness.core.errors import EnvironmentProblem, ExitCode, UsageError
 from harness.core.protocols import FlushOutcome, Progress
 from harness.core.reproduction import Reproduction
 from harness.core.result import Report
+from harness.flows.compare.journal import journal_folder
 from harness.flows.inspect import reports
 from harness.flows.inspect.stored_results import EVERYTHING, ResultFilter
 from harness.presentation.documents import ReportDocument
@@ -115,6 +117,20 @@ def test_the_verbose_display_shows_how_to_measure_each_result_again(tmp_path: Pa
     assert f"\n{reproduction.line}\n" in shown
     assert "unknown: its specification was a dictionary" in shown
     assert "unknown: nothing names its runner" in shown
+
+
+def test_the_last_run_tells_of_a_comparison_that_was_interrupted_after_it(tmp_path: Path) -> None:
+    result = compared("slow", made_pairs(0.05, 9))
+    LocalReporter(tmp_path / "results").report(report_of(result))
+    settings = Settings(local_reporter=tmp_path / "results", cache_dir=tmp_path / "cache")
+    journal = journal_folder(settings.cache_dir) / "a.jsonl"
+    journal.parent.mkdir(parents=True)
+    journal.write_text("")
+    for later, is_told in ((3600.0, True), (-3600.0, False)):
+        os.utime(journal, (0.0, result.finished + later))
+        stream = io.StringIO()
+        assert reports.show(None, settings, Console(file=stream), ResultFilter(last_run=True)) is ExitCode.OK
+        assert ("a comparison was measured that has not ended" in stream.getvalue()) == is_told
 
 
 def test_a_line_of_the_simple_reporter_is_shown(tmp_path: Path) -> None:
