@@ -224,6 +224,7 @@ def test_an_interrupted_comparison_is_resumed(project: Project, spec: Path) -> N
         run.wait()
     before = next(journals.glob("*.jsonl")).read_text().splitlines()
     done = project.harness(*arguments, "--pairs", "40", "--resume")
+    assert "nothing to continue" not in done.stderr
     (result,) = done.read()
     pairs = result["comparison"]["pairs"]
     assert len(pairs) == 40
@@ -234,6 +235,7 @@ def test_an_interrupted_comparison_is_resumed(project: Project, spec: Path) -> N
         "a launch that is not in the result"
     )
     assert not list(journals.glob("*.jsonl"))
+    assert "nothing to continue" in project.harness(*arguments, "--pairs", "3", "--resume").stderr
 
 
 @pytest.mark.parametrize(

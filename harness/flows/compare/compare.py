@@ -67,6 +67,7 @@ class ComparisonTask(Struct, frozen=True):
         metrics: The metrics to compare, the one that the benchmarks are about first; none takes the latency, or the
             decode rate of a generation.
         resume: Whether to continue an interrupted comparison.
+        expects_kept: Whether a person is told that there is nothing to continue: who watches asks each time.
         self_check: Whether both sides are meant to be the same: then even equal bytes are compared.
         keeps_self_check: Whether `harness doctor` is to know of a self-check: not of a part of one.
         check: Called before each pair; a `HarnessError` that it raises ends the comparison, whose pairs stay for
@@ -86,6 +87,7 @@ class ComparisonTask(Struct, frozen=True):
     parameters: Parameters
     metrics: tuple[str, ...] = ()
     resume: bool = False
+    expects_kept: bool = False
     self_check: bool = False
     keeps_self_check: bool = True
     check: Callable[[], None] = lambda: None
@@ -315,6 +317,8 @@ class ComparisonStages:
         """Return the results, by position, that were reported before an interruption. They count again."""
         if not self._task.resume:
             return {}
+        if self._task.expects_kept and not any(self._journal(subject).is_kept for subject in subjects):
+            self._display.say("nothing to continue: of these builds and benchmarks no pairs are kept; they begin anew")
         previous = (
             (index, load_previous(self._journal(subject), self._task.parameters))
             for index, subject in enumerate(subjects)

@@ -163,6 +163,11 @@ class Journal:
             Note(code=code, message=message.format(reason)) for code, reason, message in troubles if reason is not None
         )
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether an earlier comparison left it."""
+        return self._path.exists()
+
     def read(self) -> JournalContents | None:
         """Read the contents in order to resume; None when there are none.
 

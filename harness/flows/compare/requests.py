@@ -166,6 +166,7 @@ def resolve_request(
         parameters,
         request.metrics,
         resume=request.resume,
+        expects_kept=request.resume,
         self_check=request.self_check,
         unequal_options=request.unequal_options,
         recipes=request.recipes,
