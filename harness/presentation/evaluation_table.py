@@ -10,7 +10,7 @@ from harness.core.examples import Stage
 from harness.core.metric import main_metric
 from harness.core.result import Result
 from harness.presentation.numbers import format_median, format_number, format_precision, format_quantity
-from harness.presentation.pareto import ACCURACY, find_compromises, find_dominated, group_rivals, program_size
+from harness.presentation.pareto import ACCURACY, find_dominated, find_rankable, group_rivals, program_size
 from harness.presentation.remarks import choose_mark
 from harness.presentation.tables import KEEP, Column
 from harness.presentation.text import Line, Span, Tone, make_printable
@@ -62,7 +62,7 @@ _MEANINGS: Final = {
 
 def build_evaluation_table(results: Sequence[Result]) -> list[Column]:
     """Build the table with one row per evaluated result: latency, size and what lowering did to its outputs."""
-    compromises = find_compromises(results)
+    compromises = find_rankable(results)
     dominated = find_dominated(compromises)
     groups = group_rivals(compromises)
     ranked = {compromise.result.uid for group in groups if len(group) > 1 for compromise in group}

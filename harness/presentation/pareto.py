@@ -69,8 +69,13 @@ class Compromise(Struct, frozen=True):
 
 
 def find_compromises(results: Sequence[Result]) -> list[Compromise]:
-    """Return the results that can be ranked: trusted ones with a latency, a program and finite outputs."""
+    """Return the results that can be drawn: with a latency, a program and finite outputs."""
     return [compromise for result in results if (compromise := _compromise(result)) is not None]
+
+
+def find_rankable(results: Sequence[Result]) -> list[Compromise]:
+    """Return those of them that take part in a ranking: a latency that cannot be trusted proves nothing."""
+    return [compromise for compromise in find_compromises(results) if compromise.result.trusted]
 
 
 def group_rivals(compromises: Sequence[Compromise]) -> list[list[Compromise]]:
@@ -97,7 +102,7 @@ def describe_compromises(results: Sequence[Result]) -> Iterator[Line]:
 
     Those that cannot be trusted take no part; how many these are is told where there could have been rivals.
     """
-    compromises = find_compromises(results)
+    compromises = find_rankable(results)
     doubtful = sum(result.ok and not result.trusted for result in results)
     if doubtful and len(results) > 1:
         of_all = f"{doubtful} of {len(results)} cannot be trusted"
@@ -142,7 +147,7 @@ def rank_statistic(result: Result) -> Statistic | None:
 def _compromise(result: Result) -> Compromise | None:
     main, size, quality = main_metric(result.metrics), program_size(result), rank_statistic(result)
     evaluation = result.evaluation
-    if not result.trusted or result.origin is not None or evaluation is None:
+    if not result.ok or result.origin is not None or evaluation is None:
         return None
     if main is None or main.median is None or size is None or quality is None:
         return None

@@ -49,7 +49,7 @@ def draw_compromises(compromises: Sequence[Compromise], name: str) -> Picture | 
         Label("accuracy" if accurate else "SQNR against the eager model", 4, 14, kind="name"),
         Label("latency", WIDTH - RIGHT, HEIGHT - 9, "end", kind="name"),
     ]
-    dominated = find_dominated(compromises)
+    dominated = find_dominated([item for item in compromises if item.result.trusted])
     largest = max(item.costs[1].value for item in shown)
     names = _Names()
     for item in sorted(shown, key=lambda item: item.costs[0].value):
