@@ -103,9 +103,10 @@ def describe_compromises(results: Sequence[Result]) -> Iterator[Line]:
     Those that cannot be trusted take no part; how many these are is told where there could have been rivals.
     """
     compromises = find_rankable(results)
-    doubtful = sum(result.ok and not result.trusted for result in results)
-    if doubtful and len(results) > 1:
-        of_all = f"{doubtful} of {len(results)} cannot be trusted"
+    rivals = [own for group in group_rivals(find_compromises(results)) if len(group) > 1 for own in group]
+    doubtful = sum(not own.result.trusted for own in rivals)
+    if doubtful:
+        of_all = f"{doubtful} of {len(rivals)} cannot be trusted"
         lacks_rivals = all(len(group) < 2 for group in group_rivals(compromises))
         yield Line.of(
             f"best compromises: unknown, because {of_all}"

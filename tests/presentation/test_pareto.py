@@ -99,6 +99,7 @@ def test_what_cannot_be_trusted_takes_no_part_and_is_marked() -> None:
     assert best.endswith(": a")
     (unknown,) = (line.text for line in describe_compromises([doubted, doubted]))
     assert unknown == "best compromises: unknown, because 2 of 2 cannot be trusted"
+    assert list(describe_compromises([doubted, of_model(good, "big")])) == [], "they would be no rivals"
     assert len(find_compromises(results)) == 3, "it is drawn"
     marks, *_ = build_evaluation_table(results)
     assert [span.text for span in marks.cells] == ["", "", "!"]

@@ -37,7 +37,7 @@ from harness.flows.compare.reproduction import ComparedSides, reproduce_comparis
 from harness.flows.compare.scheduler import RoundRobinScheduler
 from harness.flows.measure.example_sets import open_model_cache
 from harness.flows.measure.fetching import export, fetch_given, files_exit_code
-from harness.flows.measure.given_programs import require_program, starts_any
+from harness.flows.measure.given_programs import depends_on, require_program
 from harness.flows.measure.jobs import make_job, report_failure
 from harness.flows.measure.plan import Assignment, Builds, Failure, Files, Plan, distribute
 from harness.flows.measure.preflight import examine, examine_packages, plan_exit_code
@@ -299,7 +299,7 @@ class ComparisonStages:
         if isinstance(treatment_job, Failure):
             self._report(self._not_run(assignment, treatment_job))
             return None
-        if not self._task.self_check and not starts_any(
+        if not self._task.self_check and not depends_on(
             assignment.benchmark, {RUNNER: Path(RUNNER), **control_job.build.programs}
         ):
             self._report(self._not_run(assignment, _RUNNER_UNUSED))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -31,26 +31,33 @@ def starts_any(benchmark: Benchmark, programs: Mapping[str, Path]) -> bool:
         benchmark: The benchmark.
         programs: Path of each by placeholder.
     """
+    files = {path.resolve() for path in programs.values()}
+    absolute = (word for word in _words(benchmark) if word.startswith("/"))
+    return depends_on(benchmark, programs) or any(Path(word).resolve() in files for word in absolute)
+
+
+def depends_on(benchmark: Benchmark, programs: Mapping[str, Path]) -> bool:
+    """Return whether other programs in the place of these would be started: not where a command names a file.
+
+    Arguments as for `starts_any`.
+    """
     if not benchmark.commands or benchmark.app is not None:
         return True
-    texts = (
-        *(*benchmark.command_lines, benchmark.arguments),
-        *(*benchmark.env.values(), *benchmark.variables.values()),
-    )
-    placeholders = {name for text in texts for name in find_placeholders(text)}
-    if not {*programs, _FOLDER}.isdisjoint(placeholders):
-        return True
+    placeholders = {name for text in _texts(benchmark) for name in find_placeholders(text)}
     further = {name: path for name, path in programs.items() if name != RUNNER}  # libraries, found by their names
     names = {*further, *(path.name for path in further.values())}
-    files = {os.path.normpath(path.absolute()) for path in programs.values()}
-    return any(_may_be(word, names, files) for text in texts for word in _WORD.findall(text))
+    parts = {part for word in _words(benchmark) if not word.startswith("/") for part in word.split("/")}
+    return not {*programs, _FOLDER}.isdisjoint(placeholders) or not names.isdisjoint(parts)
 
 
-def _may_be(word: str, names: Collection[str], files: Collection[str]) -> bool:
-    """Return whether a word may be a program: of an absolute path, another file of the same name is not."""
-    if word.startswith("/"):
-        return os.path.normpath(word) in files
-    return not {*word.split("/")}.isdisjoint(names)
+def _texts(benchmark: Benchmark) -> Sequence[str]:
+    """Return everything of a benchmark that may name a program."""
+    values = (*benchmark.env.values(), *benchmark.variables.values())
+    return (*benchmark.command_lines, benchmark.arguments, *values)
+
+
+def _words(benchmark: Benchmark) -> Iterator[str]:
+    return (word for text in _texts(benchmark) for word in _WORD.findall(text))
 
 
 def names_placeholder(benchmark: Benchmark, name: str) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from harness import plugins
 from harness.config.settings import Settings
 from harness.core.errors import UsageError
-from harness.flows.measure.given_programs import describe_unused, reject_unexecutable, starts_any
+from harness.flows.measure.given_programs import depends_on, describe_unused, reject_unexecutable, starts_any
 from harness.specification.load import load
 from tests.cli.project import generic, one_test
 
@@ -40,23 +40,40 @@ def write(file: Path, line: str) -> Path:
     ("line", "is_started"),
     [
         ("{program} --size 3", True),
-        ("{new}/v2/prog", True),
-        ("env A=1 sh -c 'exec {new}/v1/../v2/prog'", True),
-        ("{old}/v1/prog --size 3", False),
-        ("/usr/bin/env {old}/v1/prog", False),
-        ("sh -c 'exec {old}/v1/prog'", False),
+        ("{folder}/v2/prog", True),
+        ("env A=1 sh -c 'exec {folder}/v1/../v2/prog'", True),
+        ("{folder}/v1/prog --size 3", False),
+        ("/usr/bin/env {folder}/v1/prog", False),
+        ("sh -c 'exec {folder}/v1/prog'", False),
         ("prog --size 3", False),
         ("./prog", False),
         ("{TGTDIR}/prog", True),
     ],
 )
 def test_a_program_of_the_same_name_elsewhere_is_another_one(tmp_path: Path, line: str, *, is_started: bool) -> None:
-    line = line.replace("{new}", str(tmp_path)).replace("{old}", str(tmp_path))
+    line = line.replace("{folder}", str(tmp_path))
     benchmarks = load([write(tmp_path / "spec.json", line)]).benchmarks
     programs = {"program": tmp_path / "v2" / "prog"}
     assert starts_any(benchmarks[0], programs) == is_started
     assert bool(describe_unused(benchmarks, programs)) != is_started
+
+
+def test_a_program_behind_a_link_is_the_same_one(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    (benchmark,) = load([write(tmp_path / "spec.json", f"{tmp_path}/real/prog")]).benchmarks
+    assert starts_any(benchmark, {"program": tmp_path / "link" / "prog"})
+
+
+def test_a_library_is_found_by_its_name(tmp_path: Path) -> None:
     library = {"hooks": tmp_path / "libhooks.so"}
-    preloading = load([write(tmp_path / "other.json", "LD_PRELOAD=./libhooks.so {program}")]).benchmarks
-    assert starts_any(preloading[0], library)
-    assert not starts_any(benchmarks[0], library) or "TGTDIR" in line
+    for line, is_found in (("LD_PRELOAD=./libhooks.so {program}", True), ("{program}", False)):
+        (benchmark,) = load([write(tmp_path / "spec.json", line)]).benchmarks
+        assert starts_any(benchmark, library) == depends_on(benchmark, library) == is_found
+
+
+def test_a_command_that_names_a_file_starts_it_whatever_is_given(tmp_path: Path) -> None:
+    """Both sides of a comparison would be that file."""
+    (benchmark,) = load([write(tmp_path / "spec.json", f"{tmp_path}/old")]).benchmarks
+    assert starts_any(benchmark, {"program": tmp_path / "old"})
+    assert not depends_on(benchmark, {"program": tmp_path / "old"})
