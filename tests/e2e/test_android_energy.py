@@ -16,8 +16,8 @@ pytestmark = pytest.mark.slow
 _BATTERY = "/services/battery/charge_counter"
 _LOAD = "/data/local/tmp/load"
 _DRAIN = "/data/local/tmp/drain"
-_IDLE_UAH, _LOAD_UAH = 400, 4000
-"""Charge taken in each turn of about 50 ms."""
+_IDLE_UAH, _LOAD_UAH = 80, 800
+"""Charge taken in each hundredth of a second, however late the turns of a busy machine come."""
 
 
 @pytest.fixture
@@ -25,11 +25,14 @@ def drained(desk: Desk) -> Iterator[StandInPhone]:
     """A phone off its charger, whose battery loses charge until the test ends."""
     phone = desk.phones[0]
     phone.set_battery(plugged=False, charge_uah=3_000_000, voltage_mv=4000)
+    look = "read up _ </proc/uptime; now=${up%.*}${up#*.}"
     turn = (
-        f"step={_IDLE_UAH}; [ -e {_LOAD} ] && step={_LOAD_UAH}; "
-        f"echo $(($(cat {_BATTERY}) - step)) >{_DRAIN}.next && mv {_DRAIN}.next {_BATTERY}; sleep 0.05"
+        f"rate={_IDLE_UAH}; [ -e {_LOAD} ] && rate={_LOAD_UAH}; {look}; "
+        f"echo $(($(cat {_BATTERY}) - rate * (now - last))) >{_DRAIN}.next && mv {_DRAIN}.next {_BATTERY}; "
+        "last=$now; sleep 0.05"
     )
-    sh(desk.lab, phone, f"touch {_DRAIN}; setsid sh -c 'while [ -e {_DRAIN} ]; do {turn}; done' >/dev/null 2>&1 &")
+    loop = f"{look}; last=$now; while [ -e {_DRAIN} ]; do {turn}; done"
+    sh(desk.lab, phone, f"touch {_DRAIN}; setsid sh -c '{loop}' >/dev/null 2>&1 &")
     wait_until(lambda: int(phone.read(_BATTERY) or 3_000_000) < 3_000_000)
     yield phone
     sh(desk.lab, phone, f"rm -f {_DRAIN} {_LOAD}")
