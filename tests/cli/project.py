@@ -54,9 +54,19 @@ class Project:
         path.write_text(content if isinstance(content, str) else json.dumps(content, indent=2))
         return path
 
-    def harness(self, *arguments: str | Path, timeout_s: float = 900, **environment: str) -> Outcome:
-        """Run the command to its end; with variables of its own as users start it, and else forked, which is faster."""
-        if environment:
+    def harness(
+        self, *arguments: str | Path, timeout_s: float = 900, forked: bool = True, **environment: str
+    ) -> Outcome:
+        """Run the command to its end.
+
+        Args:
+            arguments: Its arguments.
+            timeout_s: Time limit.
+            forked: From a process that has imported it, which is faster; never with variables of its own. What a
+                command costs is measured of one that was started as users start it.
+            environment: Its own variables.
+        """
+        if environment or not forked:
             done = subprocess.run(
                 command(*arguments),
                 capture_output=True,
