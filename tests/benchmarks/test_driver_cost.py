@@ -43,7 +43,7 @@ def cpu_of(action: Callable[[], object]) -> float:
 
 def test_help_starts_fast(project: Project) -> None:
     bare = [cpu_of(lambda: subprocess.run((sys.executable, "-c", "pass"), check=True)) for _ in range(ROUNDS)]
-    harness_cpu_s = [cpu_of(lambda: project.harness("--help", forked=False)) for _ in range(ROUNDS)]
+    harness_cpu_s = [cpu_of(lambda: project.started_harness("--help")) for _ in range(ROUNDS)]
     print(f"\nCPU s of --help {spread(harness_cpu_s)}; of bare Python {spread(bare)}")
     claim("CPU of `harness --help`", statistics.median(harness_cpu_s), 0.15, " s")
 
@@ -65,7 +65,7 @@ def test_short_commands_cost_little_beside_their_libraries(project: Project) -> 
     for _ in range(ROUNDS):
         libraries.append(cpu_of(lambda: subprocess.run((sys.executable, "-c", LIBRARIES), check=True)))
         for name, (words, _) in commands.items():
-            spent[name].append(cpu_of(partial(project.harness, *words, forked=False)))
+            spent[name].append(cpu_of(partial(project.started_harness, *words)))
     own = statistics.median(
         cpu_of(lambda: subprocess.run(PROGRAM, check=True, stdout=subprocess.DEVNULL)) for _ in range(ROUNDS)
     )
@@ -84,8 +84,8 @@ def test_a_further_benchmark_is_cheap(project: Project) -> None:
     own = [cpu_of(lambda: subprocess.run(PROGRAM, check=True, stdout=subprocess.DEVNULL)) for _ in range(FURTHER)]
     costs = []
     for _ in range(ROUNDS):
-        single = cpu_of(lambda: project.harness("-b", one, forked=False))
-        costs.append((cpu_of(lambda: project.harness("-b", many, forked=False)) - single) / FURTHER - statistics.median(own))
+        single = cpu_of(lambda: project.started_harness("-b", one))
+        costs.append((cpu_of(lambda: project.started_harness("-b", many)) - single) / FURTHER - statistics.median(own))
     print(f"\nCPU s of a further benchmark beyond its program {spread(costs)}")
     claim("CPU of a further benchmark", statistics.median(costs) * 1000, 20, " ms")
 
@@ -118,7 +118,7 @@ def test_a_second_run_is_measuring_soon(project: Project) -> None:
     waited = []
     for _ in range(ROUNDS):
         begin = time.time()
-        done = project.harness("-b", spec, "--only", "*q8-t1", forked=False)
+        done = project.started_harness("-b", spec, "--only", "*q8-t1")
         assert "exporting" not in done.stderr
         waited.append(done.read()[-1]["launches"][0]["started"] - begin)
     print(f"\ns until the first launch of a second run {spread(waited)}")

@@ -54,33 +54,29 @@ class Project:
         path.write_text(content if isinstance(content, str) else json.dumps(content, indent=2))
         return path
 
-    def harness(
-        self, *arguments: str | Path, timeout_s: float = 900, forked: bool = True, **environment: str
-    ) -> Outcome:
-        """Run the command to its end.
+    def harness(self, *arguments: str | Path, timeout_s: float = 900, **environment: str) -> Outcome:
+        """Run the command to its end; with variables of its own as users start it, and else forked, which is faster."""
+        if environment:
+            return self.started_harness(*arguments, timeout_s=timeout_s, **environment)
+        words = tuple(map(str, arguments))
+        return self._outcome(run_forked(words, folder=self.folder, environment=self.environment, timeout_s=timeout_s))
 
-        Args:
-            arguments: Its arguments.
-            timeout_s: Time limit.
-            forked: From a process that has imported it, which is faster; never with variables of its own. What a
-                command costs is measured of one that was started as users start it.
-            environment: Its own variables.
-        """
-        if environment or not forked:
-            done = subprocess.run(
-                command(*arguments),
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=timeout_s,
-                cwd=self.folder,
-                env={**self.environment, **environment},
-                stdin=subprocess.DEVNULL,
-                check=False,
-            )
-        else:
-            words = tuple(map(str, arguments))
-            done = run_forked(words, folder=self.folder, environment=self.environment, timeout_s=timeout_s)
+    def started_harness(self, *arguments: str | Path, timeout_s: float = 900, **environment: str) -> Outcome:
+        """Run the command to its end in a process of its own, as users start it: what it costs is measured so."""
+        done = subprocess.run(
+            command(*arguments),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout_s,
+            cwd=self.folder,
+            env={**self.environment, **environment},
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        return self._outcome(done)
+
+    def _outcome(self, done: subprocess.CompletedProcess[str]) -> Outcome:
         return Outcome(done.returncode, done.stdout, done.stderr, self.folder / "results")
 
 
