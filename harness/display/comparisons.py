@@ -12,13 +12,16 @@ from harness.presentation.comparison_section import describe_comparisons
 from harness.presentation.text import Line, Span, Tone, make_printable
 
 
-def show_comparisons(results: Sequence[Result], console: Console, *, operators_at_most: int) -> None:
+def show_comparisons(
+    results: Sequence[Result], console: Console, *, operators_at_most: int, verbose: bool = False
+) -> None:
     """Show comparisons in their order.
 
     Args:
         results: Of comparisons, ordered for a reader.
         console: Where to show them.
         operators_at_most: Changed operators to list for each result.
+        verbose: Show each note in full instead of one line for each cause.
     """
     console.print()
     section = describe_comparisons(results, operators_at_most=operators_at_most)
@@ -31,6 +34,6 @@ def show_comparisons(results: Sequence[Result], console: Console, *, operators_a
         show_muted(section.legend, console)
     show_hidden(section.columns, console)
     show_muted(section.error_rate, console)
-    for line in section.lines:
+    for line in section.lines if verbose else section.folded_lines:
         print_line(line, console)
     show_table(section.operators, console)

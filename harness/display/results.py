@@ -27,7 +27,7 @@ def show_results(
     Args:
         results: What to show.
         console: Where to show it.
-        verbose: Show each note on measurements in full instead of one line for each cause.
+        verbose: Show each note in full instead of one line for each cause.
         again: Command that shows them again.
 
     Raises:
@@ -42,7 +42,7 @@ def show_results(
         from harness.presentation.verdicts import separate_comparisons  # noqa: PLC0415
 
         compared, measured = separate_comparisons(results)
-        show_comparisons(compared, console, operators_at_most=_OPERATORS)
+        show_comparisons(compared, console, operators_at_most=_OPERATORS, verbose=verbose)
     if measured:
         evaluated = [result for result in measured if result.evaluation is not None]
         console.print()
@@ -54,8 +54,8 @@ def show_results(
             show_evaluations(evaluated, console)
         for line in section.remarks if verbose else section.folded_remarks:
             print_line(line, console)
-        if not verbose and any(result.notes for result in measured if result.ok):
-            show_muted(f"`{again} -v` shows every note in full, and how to measure again", console)
+    if not verbose and any(result.all_notes for result in results if result.ok):
+        show_muted(f"`{again} -v` shows every note in full, and how to measure again", console)
 
 
 def _show_measurements(section: MeasurementSection, console: Console, *, with_overview: bool = True) -> None:

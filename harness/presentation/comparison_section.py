@@ -44,6 +44,7 @@ class ComparisonSection(Struct, frozen=True):
         error_rate: Sentence on how many of the regressions may be false; empty where nothing was measured.
         fleets: Benchmarks that were compared on several devices.
         lines: A verdict for each of these, reasons, other metrics that changed, notes and hints.
+        folded_lines: The same, with notes folded by cause.
         operators: Operators that changed.
         rules: Rules of the decisions, once for all results that share them.
     """
@@ -56,6 +57,7 @@ class ComparisonSection(Struct, frozen=True):
     error_rate: str
     fleets: Sequence[Fleet]
     lines: Sequence[Line]
+    folded_lines: Sequence[Line]
     operators: TitledTable
     rules: Sequence[Sequence[tuple[str, str]]]
 
@@ -92,6 +94,7 @@ def describe_comparisons(results: Sequence[Result], *, operators_at_most: int | 
         operators_at_most: Changed operators to list for each result; None lists all.
     """
     columns, fleets = build_columns(results), find_fleets(results)
+    verdicts = list(map(describe_fleet, fleets))
     return ComparisonSection(
         results=results,
         title=format_title(results, with_runner=False),
@@ -100,7 +103,8 @@ def describe_comparisons(results: Sequence[Result], *, operators_at_most: int | 
         legend=format_legend(columns),
         error_rate=describe_false_discoveries(results),
         fleets=fleets,
-        lines=[*map(describe_fleet, fleets), *list_lines(results)],
+        lines=[*verdicts, *list_lines(results)],
+        folded_lines=[*verdicts, *list_lines(results, folded=True)],
         operators=TitledTable("Changed operators", build_changes_table(results, operators_at_most)),
         rules=collect_rules(results),
     )

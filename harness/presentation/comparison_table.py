@@ -21,6 +21,7 @@ from harness.presentation.explanations import (
     select_measured_comparisons,
 )
 from harness.presentation.fleets import VISIBLE_CHANGE, VISIBLE_CHANGE_LEGEND, find_fleets, visible_change
+from harness.presentation.folded_remarks import fold_notes, is_in_table
 from harness.presentation.numbers import (
     format_change,
     format_interval,
@@ -206,10 +207,16 @@ def _visible_changes(results: Sequence[Result]) -> Iterator[str]:
         yield "" if change is None else format_percent(change)
 
 
-def list_lines(results: Sequence[Result]) -> Iterator[Line]:
-    """Yield the lines below a table: reasons, other metrics that changed, notes and hints."""
+def list_lines(results: Sequence[Result], *, folded: bool = False) -> Iterator[Line]:
+    """Yield the lines below a table: reasons, other metrics that changed, notes and hints.
+
+    Args:
+        results: Of comparisons.
+        folded: One line for each cause of notes, instead of each note in full.
+    """
     labels = label_results(results)
-    own_hints, shared_hints = group_hints(list(zip(labels, map(collect_hints, results), strict=True)))
+    hints_of = [collect_hints(result, is_in_table) if folded else collect_hints(result) for result in results]
+    own_hints, shared_hints = group_hints(list(zip(labels, hints_of, strict=True)))
     compared = len(select_measured_comparisons(results))
     shared_reason = _common_text(map(_reason_not_to_compare, results))  # it stands above the table
     described: set[tuple[str, str]] = set()  # metrics of one comparison have the same outputs
@@ -225,12 +232,15 @@ def list_lines(results: Sequence[Result]) -> Iterator[Line]:
             described.add(subject)
         for mark, change in list_exact_changes(comparison) if comparison else ():
             yield format_remark(Span(mark), label, change)
-        notes = [note.message for note in result.all_notes]
+        notes = [] if folded and result.ok else [note.message for note in result.all_notes]
         notes += [discarded] if comparison and (discarded := describe_discarded_pairs(comparison)) else []
         if notes:
             mark = "!" if result.ok and not result.trusted else "·"
             yield format_remark(Span(mark, Tone.MUTED), label, "; ".join(notes))
         yield from hints
+    if folded:
+        yield from fold_notes(results, labels, trust=False)
+        yield from fold_notes(results, labels, trust=True)
     yield from shared_hints
 
 

@@ -52,7 +52,6 @@ _CAUSES: Final = {
 """Causes of notes that say something else of each result."""
 
 _IN_TABLE: Final = frozenset({"noisy"})
-"""Notes that say nothing more than the interval in the table, unless they are a doubt."""
 
 _UNFOLDED: Final = frozenset({"drifting_elsewhere", "throttles", "deadline"})
 """Notes whose numbers are what they are about: each is shown."""
@@ -63,8 +62,10 @@ _NAMED: Final = 3
 def fold_remarks(results: Sequence[Result]) -> list[Line]:
     """Return a line for each cause, with failures and doubts first, each with what to do about it."""
     labels = label_results(results)
-    lines = [*_fold_failures(results, labels), *_fold_notes(results, labels, trust=False)]
-    return [*lines, *_fold_notes(results, labels, trust=True), *list_common_remarks(results, labels)]
+    doubts = [note for result in results if result.ok for note in result.all_notes if not note.trust]
+    hints = dict.fromkeys(note.hint for note in doubts if note.hint is not None)
+    lines = [*_fold_failures(results, labels), *fold_notes(results, labels, trust=False), *map(_hint, hints)]
+    return [*lines, *fold_notes(results, labels, trust=True), *list_common_remarks(results, labels)]
 
 
 def _fold_failures(results: Sequence[Result], labels: Sequence[str]) -> Iterator[Line]:
@@ -80,22 +81,30 @@ def _fold_failures(results: Sequence[Result], labels: Sequence[str]) -> Iterator
     yield from map(_hint, hints)
 
 
-def _fold_notes(results: Sequence[Result], labels: Sequence[str], *, trust: bool) -> Iterator[Line]:
-    """Yield a line for each cause of notes on results that are ok; those of doubts are followed by a hint."""
+def is_in_table(note: Note) -> bool:
+    """Return whether a note says nothing more than the interval in the table: folded remarks leave it out."""
+    return note.trust and note.code in _IN_TABLE
+
+
+def fold_notes(results: Sequence[Result], labels: Sequence[str], *, trust: bool) -> Iterator[Line]:
+    """Yield a line for each cause of notes on results that are ok, and on their comparisons.
+
+    Args:
+        results: With notes.
+        labels: Their names.
+        trust: Of notes that leave the numbers trusted; else of those that do not.
+    """
     groups: dict[str, list[tuple[int, Note]]] = {}
     for number, result in enumerate(results):
-        for note in result.notes if result.ok else ():
-            if note.trust == trust and not (trust and note.code in _IN_TABLE):
+        for note in result.all_notes if result.ok else ():
+            if note.trust == trust and not is_in_table(note):
                 cause = note.message if note.code in _UNFOLDED else note.code
                 groups.setdefault(cause, []).append((number, note))
-    hints: dict[str, None] = {}
     for members in groups.values():
         notes = [note for _, note in members]
         mark = Span("·", Tone.MUTED) if trust else Span("!", Tone.WARNING)
         text = _describe_cause(notes[0].code, notes) + ("" if trust else describe_error(notes))
         yield format_remark(mark, count_results([number for number, _ in members], labels), text)
-        hints.update(dict.fromkeys(note.hint for note in notes if note.hint is not None and not trust))
-    yield from map(_hint, hints)
 
 
 def _describe_cause(code: str, notes: Sequence[Note]) -> str:

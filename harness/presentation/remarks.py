@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from harness.core.cached_files import ExportReport, find_unequal_versions
@@ -66,9 +66,9 @@ def _format_error(error: float) -> str:
     return f"{1 + error:.3g} times" if error >= 1 else f"{max(100 * error, 1):.0f} %"
 
 
-def collect_hints(result: Result) -> list[str]:
-    """Return the hints of a failure, and of all notes of a result and its comparison."""
-    notes = result.all_notes
+def collect_hints(result: Result, is_left_out: Callable[[Note], bool] = lambda _: False) -> list[str]:
+    """Return the hints of a failure, and of the notes of a result and its comparison that are not left out."""
+    notes = [note for note in result.all_notes if not is_left_out(note)]
     hints = [result.hint if not result.ok else None, *(note.hint for note in notes)]
     return [hint for hint in hints if hint]
 

@@ -21,7 +21,7 @@ from harness.presentation.markdown import escape, fence, format_table
 from harness.presentation.measurement_section import MeasurementSection, describe_measurements
 from harness.presentation.measurement_table import format_legend
 from harness.presentation.tables import Column, TitledTable, select_informative
-from harness.presentation.text import make_printable
+from harness.presentation.text import Line, make_printable
 from harness.presentation.verdicts import VerdictCategory, categorise, format_headline, separate_comparisons
 from reporters.markdown.fitting import LIMIT, SEPARATOR, Droppable, Fixed, Lines, Ranked, fit
 from reporters.markdown.ruler import draw_comparison
@@ -84,7 +84,7 @@ def _comparisons(section: ComparisonSection, run: ReportedRun) -> Iterator[Ranke
     yield Ranked(_table(section.columns, folded, f"{len(folded)} without a change, or skipped"), _FOLDED_ROWS)
     if section.legend:
         yield Ranked(Fixed(escape(section.legend)), _TOP)
-    yield from _remarks([line.text for line in section.lines])
+    yield from _folded_remarks(section.folded_lines, section.lines)
     yield from _titled_table(section.operators, _OPERATORS)
     for details in describe_details(section.results):
         yield Ranked(Droppable(_details(details, run)), _IMPORTANCE[details.row.category])
@@ -134,10 +134,7 @@ def _measurements(section: MeasurementSection) -> Iterator[Ranked]:
     yield from _titled_table(section.operators, _OPERATORS)
     if section.coverage:
         yield Ranked(_lines([f"- {escape(sentence)}" for sentence in section.coverage]), _METRICS)
-    causes, whole = ([line.text for line in lines] for lines in (section.folded_remarks, section.remarks))
-    yield from _remarks(causes)
-    if whole != causes:
-        yield Ranked(_fold(_lines([f"- {escape(text)}" for text in whole]), "all notes in full"), _FOLDED_REMARKS)
+    yield from _folded_remarks(section.folded_remarks, section.remarks)
 
 
 def _evaluations(section: EvaluationSection) -> Iterator[Ranked]:
@@ -158,6 +155,13 @@ def _titled_table(table: TitledTable, importance: float) -> Iterator[Ranked]:
     rows = range(len(table.columns[0].cells))
     fold = f"{len(rows)} rows" if len(rows) > _UNFOLDED else ""
     yield Ranked(_table(table.columns, rows, fold, heading=f"## {table.heading}"), importance)
+
+
+def _folded_remarks(causes: Sequence[Line], whole: Sequence[Line]) -> Iterator[Ranked]:
+    """Yield a list of causes and, where they say less, all notes, folded away."""
+    yield from _remarks([line.text for line in causes])
+    if whole != causes:
+        yield Ranked(_fold(_lines([f"- {escape(line.text)}" for line in whole]), "all notes in full"), _FOLDED_REMARKS)
 
 
 def _remarks(texts: Sequence[str]) -> Iterator[Ranked]:

@@ -18,6 +18,10 @@ from tests.presentation.comparison_samples import PARAMETERS, compared, every_ki
 NOISY = Note(code="noisy", message="launches differ", hint="close other programs")
 
 
+def busy(percent: int) -> Note:
+    return Note(code="busy", message=f"busy for {percent} %", hint="let nothing else run")
+
+
 def _headings(text: str) -> list[str]:
     lines = text.splitlines()
     return re.split(r"\s{2,}", lines[_rule(lines) - 1].strip())
@@ -117,13 +121,33 @@ def test_one_sentence_states_how_many_regressions_may_be_false() -> None:
     assert "a probability of at most 1 %" in piped(compared("a", made_pairs(0.0, 9)))
 
 
-def test_notes_discarded_pairs_and_hints_are_shown() -> None:
-    text = piped(
-        compared("a", made_pairs(0.0, 9), voided=2, notes=[NOISY]), compared("b", made_pairs(0.0, 9), notes=[NOISY])
-    )
-    lines = text.splitlines()
-    assert "· mv2/a: launches differ; 2 pairs were discarded: a launch failed or was throttled" in lines
-    assert [line for line in lines if "hint:" in line] == ["  hint: close other programs"]
+_NOTED = (
+    compared("a", made_pairs(0.0, 9), voided=2, notes=[NOISY, busy(30)]),
+    compared("b", made_pairs(0.0, 9), notes=[NOISY, busy(40)]),
+)
+
+
+def test_notes_are_folded_by_cause_and_those_that_the_interval_says_are_left_out() -> None:
+    lines = piped(*_NOTED).splitlines()
+    assert [line for line in lines if line.startswith("·")] == [
+        "· mv2/a: 2 pairs were discarded: a launch failed or was throttled",
+        "· 2 of 2: other programs used the machine",
+    ]
+    assert [line for line in lines if "hint:" in line] == ["  hint: let nothing else run"]
+    assert lines[-1] == "`harness report LAST -v` shows every note in full, and how to measure again"
+
+
+def test_every_note_and_hint_is_shown_in_full_where_that_is_wanted() -> None:
+    lines = piped(*_NOTED, verbose=True).splitlines()
+    assert [line for line in lines if line.startswith("·")] == [
+        "· mv2/a: launches differ; busy for 30 %; 2 pairs were discarded: a launch failed or was throttled",
+        "· mv2/b: launches differ; busy for 40 %",
+    ]
+    assert [line for line in lines if "hint:" in line] == [
+        "  hint: close other programs",
+        "  hint: let nothing else run",
+    ]
+    assert "shows every note in full" not in lines[-1]
 
 
 def test_devices_are_named_where_there_are_several() -> None:
