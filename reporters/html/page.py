@@ -25,7 +25,7 @@ from harness.presentation.comparison_table import LAUNCH_HEADINGS
 from harness.presentation.estimates import Estimate, estimate, group_estimates
 from harness.presentation.evaluation_section import EvaluationSection, describe_evaluated
 from harness.presentation.evaluation_table import format_evaluation_legend
-from harness.presentation.explanations import EVIDENCE_HEADINGS, select_measured_comparisons
+from harness.presentation.explanations import EVIDENCE_HEADINGS, head_interval, select_measured_comparisons
 from harness.presentation.measurement_section import MeasurementSection, describe_measurements
 from harness.presentation.measurement_table import describe_origin, format_legend
 from harness.presentation.numbers import format_change, format_median, mark_throttled
@@ -52,6 +52,10 @@ from reporters.pages import ReportedRun
 
 _PICTURES: Final = 200
 """Most pictures of launches and of pairs each; with more, a browser takes seconds to show a page."""
+
+_NAMES: Final = ("", "model", "benchmark", "device", "metric", "figure")
+_BUILDS: Final = ("control build", "treatment build")
+"""Columns of comparisons that come first, and last."""
 
 
 class Article(Struct, frozen=True):
@@ -227,15 +231,20 @@ def _draw_layers(results: Sequence[Result]) -> Iterator[Picture]:
 
 
 def _comparison_table(section: ComparisonSection) -> PageTable:
-    """Build the table of comparisons with their intervals drawn on one scale."""
+    """Build the table of comparisons with their intervals drawn on one scale.
+
+    Verdicts come before all other figures, and builds last: what does not fit a screen is at the end.
+    """
+    interval = head_interval(section.results)
+    order = dict.fromkeys(_NAMES, 0) | {"verdict": 1, "difference": 2, interval: 2} | dict.fromkeys(_BUILDS, 4)
     table = build_table(
         "comparisons",
-        section.columns,
+        sorted(section.columns, key=lambda column: order.get(column.name, 3)),
         kinds=[categorise(result).slug for result in section.results],
         link=lambda number: f"#b{number}",
     )
     reach = interval_reach(select_measured_comparisons(section.results))
-    place = [heading.text for heading in table.headings].index("verdict")
+    place = sum(order.get(heading.text, 3) < 3 for heading in table.headings)
     headings = [*table.headings]
     headings.insert(place, Heading(f"± {format_change(reach).lstrip('+')}", right=True))
     rows = []
