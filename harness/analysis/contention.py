@@ -16,6 +16,7 @@ from msgspec import Struct
 from harness.analysis.device_quality import BUSY_LIMIT, used_by_others
 from harness.core.metric import Metric, convert
 from harness.core.order_statistics import median
+from harness.core.percent import in_percent
 from harness.core.result import Launch
 from harness.core.scenario import SUSTAINED
 
@@ -64,9 +65,9 @@ def describe_contention(
     """
     evidence = []
     if (share := _find_waiting(loss, figure, metrics)) is not None:
-        evidence.append(f"the program was without a CPU for {share:.0%} of the time")
+        evidence.append(f"the program was without a CPU for {in_percent(share)} of the time")
     if (used := _find_use(loss, launches, cores)) is not None:
-        evidence.append(f"other programs used {used:.0%} of the machine's CPU time")
+        evidence.append(f"other programs used {in_percent(used)} of the machine's CPU time")
     return " and ".join(evidence)
 
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from harness.core.metric import Direction, Metric, convert
 from harness.core.note import Note
+from harness.core.percent import in_percent
 from harness.core.scenario import Arrival
 
 RESPONSE_TIME: Final = "NET response_time"
@@ -67,8 +68,8 @@ def _note(late: Sequence[bool], deadline_s: float, launches: Sequence[int]) -> I
     yield Note(
         code="deadline",
         message=f"{missed} of {count} executions{in_rows} responded later than the deadline of "
-        f"{1000 * deadline_s:g} ms ({missed / count:.2%}, 95 % interval {interval.low:.2%} to "
-        f"{interval.high:.2%}): {verdict}",
+        f"{1000 * deadline_s:g} ms ({in_percent(missed / count, 2)}, 95 % interval {in_percent(interval.low, 2)} to "
+        f"{in_percent(interval.high, 2)}): {verdict}",
     )
 
 

@@ -12,6 +12,7 @@ from typing import Final
 from harness.core.device import DeviceState
 from harness.core.note import Note
 from harness.core.order_statistics import median
+from harness.core.percent import in_percent
 from harness.core.result import DISCARDED_FOR_HEAT, Launch
 
 BUSY_LIMIT: Final = 0.15
@@ -94,7 +95,7 @@ def _note_heat(launches: Sequence[Launch]) -> Iterator[Note]:
     if drop > FREQUENCY_LIMIT:
         yield Note(
             code="frequency",
-            message=f"the clock frequency fell by {drop:.0%} between launches",
+            message=f"the clock frequency fell by {in_percent(drop)} between launches",
             hint="fix it for the measurement (governor `performance`, turbo off), or let the device cool down",
         )
     hottest = max((_temperature(launch) for launch in launches), default=-math.inf)
@@ -134,8 +135,8 @@ def _note_brightness(launches: Sequence[Launch]) -> Iterator[Note]:
     if values and max(values) - min(values) > BRIGHTNESS_LIMIT:
         yield Note(
             code="brightness",
-            message=f"the brightness of the screen went from {min(values):.0%} to {max(values):.0%} while it was "
-            "measured: a bright screen heats the device and takes from its power",
+            message=f"the brightness of the screen went from {in_percent(min(values))} to {in_percent(max(values))} "
+            "while it was measured: a bright screen heats the device and takes from its power",
             hint="switch automatic brightness off",
         )
 
@@ -173,7 +174,7 @@ def _note_load(launches: Sequence[Launch], cores: int, threads: int | None) -> I
     is_doubtful = (error is None or error > _HARMLESS) and 2 * len(above) > len(shares_of_others)
     yield Note(
         code="busy",
-        message=f"other programs used up to {max(above):.0%} of the machine's CPU time while it was measured",
+        message=f"other programs used up to {in_percent(max(above))} of the machine's CPU time while it was measured",
         hint="measure on a machine that does nothing else",
         trust=not is_doubtful,
         error=error if is_doubtful else None,
@@ -193,7 +194,7 @@ def _note_speed(launches: Sequence[Launch]) -> Iterator[Note]:
     yield Note(
         code="slowed",
         message=f"the CPU itself was slower than at its best in {len(slowed)} of {len(known)} launches: fixed work "
-        f"beside them took {median(slower):.0%} longer, because of a neighbour on its core or a lower clock",
+        f"beside them took {in_percent(median(slower))} longer, because of a neighbour on its core or a lower clock",
         hint="measure again at another time, on a machine of your own, or compare within one run (`harness compare`)",
         trust=False,
     )

@@ -9,6 +9,7 @@ from typing import Final
 from harness.analysis.compare.statistics import middle
 from harness.analysis.device_quality import FREQUENCY_LIMIT, frequency_drop, mean_use_by_others
 from harness.core.comparison import ESTIMATED_STATISTIC, Pair
+from harness.core.percent import in_percent
 from harness.core.result import Launch
 from harness.core.self_check import BenchmarkCheck, Disturbance
 
@@ -45,7 +46,7 @@ def _neighbours(launches: Sequence[Launch], cores: int) -> Iterator[Disturbance]
         yield Disturbance(
             kind="neighbours",
             size=others,
-            message=f"other programs used {others:.0%} of the CPU time of the device",
+            message=f"other programs used {in_percent(others)} of the CPU time of the device",
             remedy="end those that may end, or measure when they rest; `--interleave process` where the runner can",
         )
 
@@ -56,7 +57,7 @@ def _frequency(launches: Sequence[Launch]) -> Iterator[Disturbance]:
         yield Disturbance(
             kind="frequency",
             size=drop,
-            message=f"the clock frequency fell by up to {drop:.0%} between launches",
+            message=f"the clock frequency fell by up to {in_percent(drop)} between launches",
             remedy="fix it: governor `performance` and turbo off (`cpupower frequency-set -g performance`); "
             "on a phone `--set-freq`",
         )
@@ -80,7 +81,8 @@ def _order(checks: Sequence[BenchmarkCheck]) -> Iterator[Disturbance]:
         yield Disturbance(
             kind="order",
             size=abs(largest.slot_effect),
-            message=f"the second launch of a pair was {abs(largest.slot_effect):.1%} {word} ({largest.title})",
+            message=f"the second launch of a pair was {in_percent(abs(largest.slot_effect), 1)} {word} "
+            f"({largest.title})",
             remedy="the coin makes that fair, and most of it is subtracted: a pause (`cooldown`) removes it",
         )
 
@@ -92,7 +94,8 @@ def _drift(pairs: Sequence[Sequence[Pair]]) -> Iterator[Disturbance]:
         yield Disturbance(
             kind="drift",
             size=max(drifts),
-            message=f"times of the last third of the launches differ by {max(drifts):.0%} from those of the first",
+            message=f"times of the last third of the launches differ by {in_percent(max(drifts))} from those of the "
+            "first",
             remedy="pairs cancel it; compare results of `harness run` from different hours with care",
         )
 

@@ -19,6 +19,7 @@ from harness.core.long_run import EARLY_S, MOST_WINDOWS, LongRun, StableLevel, W
 from harness.core.metric import START_TIME, Direction, Metric, convert
 from harness.core.note import CONTENDED, Note
 from harness.core.order_statistics import median, quantile
+from harness.core.percent import in_percent
 from harness.core.result import Launch
 from harness.core.scenario import SUSTAINED
 
@@ -89,7 +90,8 @@ def note_long_run(run: LongRun, launches: Sequence[Launch]) -> Iterator[Note]:
     word = "higher" if run.change > 0 else "lower"
     end = "; it recovered later" if run.recovered else ""
     change = (
-        f"{run.metric} became {abs(run.change):.0%} {word} after {run.throttled_after_s:.3g} s of {run.end_s:.3g} s"
+        f"{run.metric} became {in_percent(abs(run.change))} {word} after {run.throttled_after_s:.3g} s of "
+        f"{run.end_s:.3g} s"
     )
     if run.contention:
         yield Note(

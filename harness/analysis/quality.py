@@ -17,6 +17,7 @@ from harness.analysis.throttling import note_throttling
 from harness.core.metric import DECODE_RATE, LATENCY, Direction, Metric, main_metric
 from harness.core.note import THROTTLED, Note
 from harness.core.order_statistics import median, median_deviation, median_of_ordered, quantile
+from harness.core.percent import in_percent
 from harness.core.result import Launch
 
 WITHIN_LIMIT: Final = 0.10
@@ -167,7 +168,9 @@ def _steps(metric: Metric) -> Iterator[Note]:
     if step is None:
         message = f"every sample of {metric.name} is the same: what its clock rounds away is not seen"
     elif step > STEP_LIMIT * center:
-        message = f"{metric.name} comes in steps of {step / center:.1%} of its median, and may be wrong by one"
+        message = (
+            f"{metric.name} comes in steps of {in_percent(step / center, 1)} of its median, and may be wrong by one"
+        )
     else:
         return
     yield Note(
@@ -182,9 +185,9 @@ def _noisy(metric: Metric) -> Iterator[Note]:
     within, between = within_launches(metric), between_launches(metric)
     reasons = []
     if within > WITHIN_LIMIT:
-        reasons.append(f"spreads by {within:.1%} within a launch (limit {WITHIN_LIMIT:.0%})")
+        reasons.append(f"spreads by {in_percent(within, 1)} within a launch (limit {in_percent(WITHIN_LIMIT)})")
     if between > BETWEEN_LIMIT:
-        reasons.append(f"differs by {between:.1%} from launch to launch (limit {BETWEEN_LIMIT:.0%})")
+        reasons.append(f"differs by {in_percent(between, 1)} from launch to launch (limit {in_percent(BETWEEN_LIMIT)})")
     if reasons:
         yield Note(
             code="noisy",
@@ -211,13 +214,13 @@ def _trending(metric: Metric) -> Iterator[Note]:
     elif change < -TREND_LIMIT:
         yield Note(
             code="slowing_down",
-            message=f"{metric.name} is {-change:.1%} faster in the first third of a launch than in the last",
+            message=f"{metric.name} is {in_percent(-change, 1)} faster in the first third of a launch than in the last",
             hint="the device may be heating up: raise `cooldown`, or measure more launches with fewer iterations",
         )
 
 
 def _describe_slowness(change: float) -> str:
-    return f"{1 + change:.3g} times as slow" if change >= 1 else f"{change:.1%} slower"
+    return f"{1 + change:.3g} times as slow" if change >= 1 else f"{in_percent(change, 1)} slower"
 
 
 def _error_by_warm_up(metric: Metric) -> float:

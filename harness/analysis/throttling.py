@@ -24,6 +24,7 @@ from harness.analysis.level_changes import FEWEST, Level, find_levels
 from harness.core.metric import Direction, Metric, convert
 from harness.core.note import CONTENDED, THROTTLED, Note
 from harness.core.order_statistics import median
+from harness.core.percent import in_percent
 from harness.core.result import Launch
 
 MARGIN: Final = math.log(1.1)
@@ -224,8 +225,8 @@ def _describe(throttling: Throttling, words: str) -> str:
     end = "recovered later" if throttling.recovered else "stayed so"
     steps = f" in {throttling.steps} steps" if throttling.steps > 1 else ""
     return (
-        f"became {abs(throttling.change):.0%} {direction}{steps} after {throttling.place} of {throttling.count} "
-        f"{words} and {end}"
+        f"became {in_percent(abs(throttling.change))} {direction}{steps} after {throttling.place} of "
+        f"{throttling.count} {words} and {end}"
     )
 
 
@@ -247,7 +248,7 @@ def describe_heat(launches: Sequence[Launch]) -> str:
             f"{'es' if len(launches) != 1 else ''}"
         )
     if (drop := frequency_drop(launches)) > FREQUENCY_LIMIT:
-        evidence.append(f"ran at a clock frequency up to {drop:.0%} lower")
+        evidence.append(f"ran at a clock frequency up to {in_percent(drop)} lower")
     temperatures = [
         state.temperature_c
         for launch in launches

@@ -5,6 +5,7 @@ import math
 from harness.core.comparison import Comparison
 from harness.core.effect import relative_change
 from harness.core.note import Note
+from harness.core.percent import in_percent
 from harness.core.values import Value
 
 BELOW_LAYOUT_FLOOR = "below_layout_floor"
@@ -89,9 +90,9 @@ def layout_notes(comparison: Comparison, floor: LayoutFloor | None) -> tuple[Not
     return (
         Note(
             code=BELOW_LAYOUT_FLOOR,
-            message=f"the difference of {abs(effect.relative_change):.1%} is real for these two binaries, but {links} "
-            f"links of the control, whose source is one, differ by up to {floor.floor:.1%} among themselves: it may be "
-            "the layout of memory, and not the code",
+            message=f"the difference of {in_percent(abs(effect.relative_change), 1)} is real for these two binaries, "
+            f"but {links} links of the control, whose source is one, differ by up to {in_percent(floor.floor, 1)} "
+            "among themselves: it may be the layout of memory, and not the code",
             hint="look at what the commit does; no number of pairs tells the two apart",
         ),
     )

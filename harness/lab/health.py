@@ -19,6 +19,7 @@ from harness.config.settings import Settings
 from harness.core.comparison import Parameters
 from harness.core.device import Device
 from harness.core.device_doubt import DeviceDoubt
+from harness.core.percent import in_percent
 from harness.core.result import Result
 from harness.core.values import Value
 from harness.core.verdict import Verdict
@@ -164,7 +165,10 @@ def judge(result: Result, earlier: DeviceHealth, now: float) -> HealthCheck:
         time=now, subject=subject, figure=figure, spread=_sigma(launches), verdict=str(comparison.effective_verdict)
     )
     if comparison.effective_verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT}:
-        reason = f"it finds a difference of {comparison.difference or 0:+.1%} of the reference with itself"
+        reason = (
+            f"it finds a difference of {in_percent(comparison.difference or 0, 1, signed=True)} "
+            "of the reference with itself"
+        )
         return check.model_copy(update={"reason": reason})
     return check.model_copy(update={"reason": explain_drift(check, earlier.checks, len(launches))})
 
@@ -191,7 +195,10 @@ def explain_drift(check: HealthCheck, earlier: Sequence[HealthCheck], launches: 
     change = math.log(check.figure / usual)
     if abs(change) <= limit:
         return ""
-    return f"the reference changed by {math.expm1(change):+.1%} from its usual figure (limit {limit:.1%})"
+    return (
+        f"the reference changed by {in_percent(math.expm1(change), 1, signed=True)} from its usual figure (limit "
+        f"{in_percent(limit, 1)})"
+    )
 
 
 def read_health(file: Path) -> tuple[DeviceHealth, str]:

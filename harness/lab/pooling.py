@@ -21,6 +21,7 @@ from harness.core.comparison import Pair, Parameters
 from harness.core.device import CLASS, Device
 from harness.core.metric import is_counted
 from harness.core.note import Note
+from harness.core.percent import in_percent
 from harness.core.result import Outcome, Report
 from harness.flows.compare.metric_decision import MetricDecision
 from harness.flows.measure.plan import Failure
@@ -291,8 +292,8 @@ def _note_differing(
     opposite = intervals[highest][0] > 0 > intervals[lowest][1]
     yield Note(
         code=DEVICES_DIFFER,
-        message=f"devices of the class differ: at least {intervals[highest][0]:+.2%} on {highest}, "
-        f"at most {intervals[lowest][1]:+.2%} on {lowest}",
+        message=f"devices of the class differ: at least {in_percent(intervals[highest][0], 2, signed=True)} on "
+        f"{highest}, at most {in_percent(intervals[lowest][1], 2, signed=True)} on {lowest}",
         trust=not opposite,
         hint="measure one of them by --devices, and look at what it has of its own",
     )

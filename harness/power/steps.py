@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from harness.core.percent import in_percent
 from harness.power.meters import Floats, PowerSamples
 
 _MOST_BINS: Final = 1200
@@ -193,4 +194,6 @@ def _check_alone(bins: Floats, edges: Floats, load_s: tuple[float, float], load_
     for when, is_in in stretches.items():
         share = float((bins[is_in] > limit_w).mean()) if is_in.any() else 0.0
         if share > _FOREIGN:
-            raise UnusableTrace(f"something else ran {when} the program: {share:.0%} of that time was no idling")
+            raise UnusableTrace(
+                f"something else ran {when} the program: {in_percent(share)} of that time was no idling"
+            )

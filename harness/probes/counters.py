@@ -17,6 +17,7 @@ from harness.core.benchmark import Benchmark
 from harness.core.errors import BenchmarkFailed
 from harness.core.metric import Observation
 from harness.core.note import Note
+from harness.core.percent import in_percent
 from harness.core.probe import Artifact
 from harness.core.protocols import ProbedLaunch, ProbeReading
 
@@ -174,8 +175,8 @@ def _list_notes(
         least = min(partial.values())
         yield Note(
             code="counters_shared",
-            message=f"{_join(partial)}: counted for {least:.0%} of the time at least, and extrapolated, because the "
-            "processor has fewer counters than events",
+            message=f"{_join(partial)}: counted for {in_percent(least)} of the time at least, and extrapolated, "
+            "because the processor has fewer counters than events",
             hint="name fewer events (`events`)",
         )
     if any(count.user_only for count in counts):

@@ -12,6 +12,7 @@ from harness.core.command import Completed
 from harness.core.metric import ENERGY, LATENCY, Observation, convert
 from harness.core.note import Note
 from harness.core.order_statistics import median
+from harness.core.percent import in_percent
 
 ITERATING: Final = 0.9
 """Share of a launch that iterations must take before the energy of one is derived. Loading draws another power than
@@ -130,8 +131,10 @@ def _energy_of_iteration(
         return whole_mj * mean_s / wall_s, ()
     reason, hint = "they overlap", None
     if share < ITERATING:
-        reason, hint = f"less than {ITERATING:.0%} is too little", "ask for more iterations (`iter`)"
-    message = f"the energy of an iteration is not known: iterations took {share:.0%} of the launch, and {reason}"
+        reason, hint = f"less than {in_percent(ITERATING)} is too little", "ask for more iterations (`iter`)"
+    message = (
+        f"the energy of an iteration is not known: iterations took {in_percent(share)} of the launch, and {reason}"
+    )
     return None, (Note(code="energy_per_iteration", message=message, hint=hint),)
 
 

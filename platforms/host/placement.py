@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from harness import shell
 from harness.core.errors import BenchmarkUnsupported
+from harness.core.percent import in_percent
 from platforms.cpu_kinds import group_by_kind
 from platforms.host.identity import allowed_cpus
 from platforms.staging import check_cpus
@@ -63,7 +64,7 @@ class Placement(Struct, frozen=True):
 
     def describe(self) -> str:
         """Describe the reason for the choice."""
-        shares = ", ".join(f"{cpu.number}: {cpu.busy:.0%}" for cpu in self.cpus[:16])
+        shares = ", ".join(f"{cpu.number}: {in_percent(cpu.busy)}" for cpu in self.cpus[:16])
         return f"fastest, then least busy over {_OBSERVE_S * 1000:.0f} ms ({shares})"
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 
 from harness.core.device import Device
 from harness.core.errors import BenchmarkUnsupported, EnvironmentProblem
+from harness.core.percent import in_percent
 from harness.core.power import PowerMethod
 from harness.core.protocols import Finding, Progress
 from platforms import machine_lock
@@ -139,7 +140,7 @@ def _diagnose_frequency() -> Iterator[Finding]:
 
 def _diagnose_load() -> Finding:
     busy = {cpu.number: cpu.busy for cpu in placement.rank_cpus().cpus}
-    occupied = [f"CPU {number}: {share:.0%}" for number, share in sorted(busy.items()) if share > _BUSY]
+    occupied = [f"CPU {number}: {in_percent(share)}" for number, share in sorted(busy.items()) if share > _BUSY]
     text = f"in use now: {', '.join(occupied)}" if occupied else "idle"
     return Finding("load", None if occupied else True, text, "close other programs before measuring")
 

@@ -64,7 +64,7 @@ def test_a_device_that_tells_of_heat_throttled_beside_others_too() -> None:
     (note,) = notes_of(measure(IN_ONE), list_launches([0.4], status=3)).values()
     assert note.code == "throttled"
     assert "the device itself lowered its clock because of heat" in note.message
-    assert "other programs used 40%" in note.message
+    assert "other programs used 40 %" in note.message
 
 
 @pytest.mark.parametrize(
@@ -103,5 +103,5 @@ def test_a_long_run_beside_others_has_no_time_to_throttling() -> None:
     (note,) = note_long_run(beside, [])
     assert note.code == "contended"
     assert note.message.startswith(
-        "other programs used 30% of the machine's CPU time while SUSTAINED latency became 50% "
+        "other programs used 30 % of the machine's CPU time while SUSTAINED latency became 50 % "
     )

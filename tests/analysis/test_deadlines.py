@@ -39,7 +39,7 @@ def test_it_says_how_sure_p99_is(late: int, count: int, verdict: str) -> None:
 def test_the_interval_is_that_of_a_binomial() -> None:
     _, (note,) = assess_deadline(response(12, 900), PACED)
     assert "12 of 900 executions in 1 row responded later than the deadline of 33 ms" in note.message
-    assert "(1.33%, 95 % interval 0.69% to 2.32%)" in note.message
+    assert "(1.33 %, 95 % interval 0.69 % to 2.32 %)" in note.message
 
 
 def test_units_convert_and_rows_end_with_launches() -> None:

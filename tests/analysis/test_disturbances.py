@@ -27,12 +27,12 @@ def test_neighbours_frequency_and_heat_are_ordered_by_size() -> None:
     ]
     found = find_disturbances(launches, [CHECK], [], 2)
     assert [disturbance.kind for disturbance in found] == ["heat", "frequency", "neighbours"]
-    assert found[2].message == "other programs used 30% of the CPU time of the device"
+    assert found[2].message == "other programs used 30 % of the CPU time of the device"
 
 
 def test_an_effect_of_the_order_is_told_with_its_benchmark() -> None:
     found = find_disturbances([], [CHECK, CHECK.model_copy(update={"title": "b", "slot_effect": -0.03})], [], 2)
-    assert [disturbance.message for disturbance in found] == ["the second launch of a pair was 3.0% faster (b)"]
+    assert [disturbance.message for disturbance in found] == ["the second launch of a pair was 3.0 % faster (b)"]
 
 
 def test_a_device_that_warms_up_drifts() -> None:

@@ -70,7 +70,7 @@ def test_the_note_has_what_the_device_says() -> None:
     hot = Launch(index=0, outcome=Outcome.OK, started=0.0, after=DeviceState(time=1.0, thermal_status=3))
     (note,) = note_long_run(run, [hot])
     assert note.trust
-    assert note.message.startswith("SUSTAINED latency became 50% higher after ")
+    assert note.message.startswith("SUSTAINED latency became 50 % higher after ")
     assert "the device itself lowered its clock because of heat in 1 of 1 launch" in note.message
 
 

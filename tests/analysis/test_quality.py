@@ -170,7 +170,7 @@ def test_a_crowded_machine_is_not_trusted(seed: int) -> None:
 def test_launches_that_disagree_are_not_trusted() -> None:
     notes = notes_on([[10.0] * 10, [10.2] * 10, [10.7] * 10])
     assert codes(notes) == ["noisy"]
-    assert "differs by 6.9% from launch to launch (limit 5%)" in notes[0].message
+    assert "differs by 6.9 % from launch to launch (limit 5 %)" in notes[0].message
 
 
 def test_one_bad_launch_of_many_does_not_affect_the_rest() -> None:
@@ -194,8 +194,8 @@ def test_few_samples_are_noted_and_a_single_one_is_not_trusted() -> None:
             "every sample of NET latency is the same: what its clock rounds away is not seen",
             True,
         ),
-        ([3.0, 4.0] * 5, "NET latency comes in steps of 28.6% of its median, and may be wrong by one", False),
-        ([30.0, 31.0, 33.0] * 5, "NET latency comes in steps of 3.2% of its median, and may be wrong by one", True),
+        ([3.0, 4.0] * 5, "NET latency comes in steps of 28.6 % of its median, and may be wrong by one", False),
+        ([30.0, 31.0, 33.0] * 5, "NET latency comes in steps of 3.2 % of its median, and may be wrong by one", True),
     ],
 )
 def test_samples_in_steps_are_noted(samples: list[float], message: str, trust: bool) -> None:
@@ -222,7 +222,7 @@ def test_a_launch_that_begins_slower_is_warming_up() -> None:
     assert notes_on([[12.0] * 7 + [10.0] * 43] * 3) == ()  # not most of the first third
     notes = notes_on([[11.0] * 20 + [10.0] * 30] * 3)
     assert [(note.code, note.hint) for note in notes] == [("warming_up", "raise `warmup`")]
-    assert "10.0% slower" in notes[0].message
+    assert "10.0 % slower" in notes[0].message
 
 
 def test_a_median_of_the_warm_up_is_not_trusted() -> None:
@@ -304,7 +304,7 @@ def test_throttling_before_the_launch_is_ignored() -> None:
 def test_a_falling_frequency_is_noted() -> None:
     notes = state_notes(launch(frequency_mhz=(3000.0, 3000.0)), launch(1, frequency_mhz=(2000.0, 2400.0)))
     assert [(note.code, note.trust) for note in notes] == [("frequency", True)]
-    assert "20%" in notes[0].message
+    assert "20 %" in notes[0].message
 
 
 def test_a_rising_frequency_and_other_cpus_are_ignored() -> None:
@@ -344,7 +344,7 @@ def test_a_frequency_drop_within_a_launch_is_noted_even_after_recovery() -> None
     held_back = clocked(1, {"big": {1_000_000: 600, 2_000_000: 400}})
     notes = state_notes(steady, held_back)
     assert codes(notes) == ["frequency"]
-    assert "30%" in notes[0].message
+    assert "30 %" in notes[0].message
 
 
 def test_frequencies_between_launches_and_of_other_cpus_are_ignored() -> None:
@@ -372,7 +372,7 @@ def test_unpinned_programs_are_assessed_by_the_fastest_domain() -> None:
 def test_without_time_per_frequency_of_one_launch_the_frequency_afterwards_is_used(unknown: Launch) -> None:
     notes = state_notes(clocked(0, {"big": {500_000: 1000}}), unknown)
     assert codes(notes) == ["frequency"]
-    assert "50%" in notes[0].message
+    assert "50 %" in notes[0].message
 
 
 def test_high_temperature_is_noted() -> None:
@@ -382,14 +382,14 @@ def test_high_temperature_is_noted() -> None:
 def test_a_machine_busy_with_other_programs_is_not_trusted() -> None:
     notes = state_notes(launch(busy=0.9, cpu_s=1.0))
     assert [(note.code, note.trust) for note in notes] == [("busy", False)]
-    assert "up to 40%" in notes[0].message
+    assert "up to 40 %" in notes[0].message
 
 
 def test_busy_share_is_relative_to_the_usable_cpus() -> None:
     """A runner on one of two CPUs that may be used, of a machine of four: nobody else used anything."""
     alone, beside = (launch(busy=busy, cpu_s=1.0, of_cpus=4) for busy in (0.25, 0.5))
     assert state_notes(alone) == ()
-    assert "up to 25%" in state_notes(beside)[0].message
+    assert "up to 25 %" in state_notes(beside)[0].message
 
 
 def test_the_runner_itself_does_not_count_as_busy() -> None:
@@ -432,7 +432,7 @@ def test_a_cpu_that_is_slower_than_at_its_best_in_most_launches_is_not_trusted()
     (note,) = state_notes(*spun(0.6, 0.7, 0.0, 0.75, 0.5))
     assert (note.code, note.trust, note.error) == ("slowed", False, None)
     assert "in 4 of 5 launches" in note.message
-    assert "60% longer" in note.message
+    assert "60 % longer" in note.message
 
 
 def test_a_single_slowed_launch_is_not_trusted_either() -> None:
@@ -495,8 +495,7 @@ def test_a_device_in_low_power_mode_is_not_trusted(pair: tuple[bool | None, bool
 def test_a_screen_that_became_brighter_is_named_and_no_doubt() -> None:
     (note,) = state_notes(with_states(brightness=(0.4, 0.45)), with_states(brightness=(0.45, 0.8)))
     assert (note.code, note.trust) == ("brightness", True)
-    assert "40%" in note.message.replace(" ", "")
-    assert "80%" in note.message.replace(" ", "")
+    assert "from 40 % to 80 %" in note.message
 
 
 def test_a_device_that_saves_no_power_and_stays_as_bright_has_no_note() -> None:

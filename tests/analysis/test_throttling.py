@@ -44,7 +44,7 @@ def launch(index: int, started: float, wall_s: float, status: int = 0, temperatu
 def test_the_published_phone_throttled(launches: tuple[tuple[float, ...], ...]) -> None:
     (note,) = (note for note in assess_quality([rate(*launches)], [], cores=8) if note.code == "throttled")
     assert not note.trust
-    assert "became 48% lower after 2 of 5" in note.message
+    assert "became 48 % lower after 2 of 5" in note.message
     assert "(6.42, 6.21, 3.31, 2.75, 3.38 tokens/s)" in note.message
 
 

@@ -59,7 +59,9 @@ def test_a_phone_that_throttled_is_shown_as_such(run: Import, capsys: pytest.Cap
     row = next(line for line in shown.splitlines() if "3.38 tokens/s" in line)
     assert row.startswith("!")
     assert MARK in row
-    assert "LLM decode_rate became 48% lower after 2 of 5 samples and stayed so, as on a device that throttles" in shown
+    assert (
+        "LLM decode_rate became 48 % lower after 2 of 5 samples and stayed so, as on a device that throttles" in shown
+    )
     assert "(6.42, 6.21, 3.31, 2.75, 3.38 tokens/s)" in shown
     assert "publishes 3.34 tokens/s (median without the first, a warm-up); the median of its 5 samples" in shown
     assert "measured elsewhere, n = 140, device state unknown" in shown

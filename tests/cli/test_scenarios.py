@@ -35,7 +35,7 @@ def test_five_observations_of_a_phone_that_throttled_are_marked(project: Project
     (result,) = outcome.read()
     (note,) = (note for note in result["notes"] if note["code"] == "throttled")
     assert not note["trust"]
-    assert "became 48% lower after 2 of 5 samples" in note["message"]
+    assert "became 48 % lower after 2 of 5 samples" in note["message"]
     assert "3.38 tokens/s (throttled)" in outcome.stdout
     assert "1 of them not to be trusted" in outcome.stderr
 

@@ -15,7 +15,7 @@ DOUBT = DeviceDoubt(
     device_class="cpu",
     since=STARTED - 10,
     until=STARTED + 10,
-    reason="the reference changed by +12.0% from its usual figure (limit 5.0%)",
+    reason="the reference changed by +12.0 % from its usual figure (limit 5.0 %)",
 )
 CLASS = DEVICE.model_copy(update={"identity": "class:cpu", "name": "cpu"})
 

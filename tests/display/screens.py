@@ -53,4 +53,4 @@ def with_metrics(result: Result, *metrics: Metric) -> Result:
     return result.model_copy(update={"metrics": metrics})
 
 
-DOUBT = Note(code="noisy", message="launches differ by 40%", hint="close other programs", trust=False)
+DOUBT = Note(code="noisy", message="launches differ by 40 %", hint="close other programs", trust=False)

@@ -13,6 +13,7 @@ from harness.config.settings import Settings
 from harness.core.errors import ReporterFailed
 from harness.core.metric import Direction, LaunchInterval, Metric
 from harness.core.note import Note
+from harness.core.percent import in_percent
 from harness.core.result import Outcome, Result
 from harness.testing.results import BUILD, DEVICE, failed_result, ok_result, report_of, timing
 from reporters.screen import ScreenReporter, create
@@ -206,8 +207,8 @@ def test_each_result_has_one_line_of_remarks_and_each_hint_is_shown_once() -> No
         verbose=True,
     )
     lines = text.splitlines()
-    assert "! mv2/a: launches differ by 40%; the time limit ended it" in lines
-    assert "! mv2/b: launches differ by 40%" in lines
+    assert "! mv2/a: launches differ by 40 %; the time limit ended it" in lines
+    assert "! mv2/b: launches differ by 40 %" in lines
     assert "· mv2/c: the time limit ended it" in lines
     assert "✗ mv2/d: crashed: two lines" in lines
     assert [line for line in lines if "hint" in line] == [
@@ -223,11 +224,11 @@ def test_each_result_has_one_line_of_remarks_and_each_hint_is_shown_once() -> No
 
 def test_notes_are_folded_by_cause_and_the_hints_of_doubts_follow() -> None:
     def busy(share: float, *, error: float | None = None) -> Note:
-        message = f"other programs used up to {share:.0%}"
+        message = f"other programs used up to {in_percent(share)}"
         return Note(code="busy", message=message, hint="use an idle machine", trust=error is None, error=error)
 
     late = Note(code="stopped_early", message="the time limit ended it", hint="raise the limit")
-    noisy = Note(code="noisy", message="launches differ by 40%")
+    noisy = Note(code="noisy", message="launches differ by 40 %")
     text = piped(
         measured("a", 1.0, notes=[busy(0.2), noisy]),
         measured("b", 1.0, notes=[busy(0.3), late]),
@@ -249,10 +250,10 @@ def test_notes_are_folded_by_cause_and_the_hints_of_doubts_follow() -> None:
 
 
 def test_a_doubt_of_a_single_result_says_how_wrong_it_may_be() -> None:
-    doubt = Note(code="busy", message="others used up to 50%", trust=False, error=1 / 3)
+    doubt = Note(code="busy", message="others used up to 50 %", trust=False, error=1 / 3)
     for verbose in (False, True):
         text = piped(measured("a", 1.0, notes=[doubt]), verbose=verbose)
-        assert "! mv2/a: others used up to 50%; by that the median may be up to 33 % too slow\n" in text
+        assert "! mv2/a: others used up to 50 %; by that the median may be up to 33 % too slow\n" in text
 
 
 def test_an_interval_wider_than_wanted_is_noted_quietly() -> None:

@@ -72,7 +72,7 @@ def test_warm_up_iterations_share_the_energy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "words"), [(40, "iterations took 76% of the launch, and less than 90%"), (100, "overlap")]
+    ("count", "words"), [(40, "iterations took 76 % of the launch, and less than 90 %"), (100, "overlap")]
 )
 def test_energy_of_an_iteration_is_left_out_where_it_cannot_be_derived(count: int, words: str) -> None:
     observations, (note,) = derive_energy([ended(battery=1000.0)], [latency(*[19.0] * count)], 0)

@@ -29,7 +29,7 @@ def test_a_doubt_marks_results_on_the_server(server: ServerProcess, tmp_path: Pa
     (row,) = server.get("/api/v1/results").json()["rows"]
     assert row["trusted"] is False
     assert "not to be trusted" in server.get("/").text
-    assert "the reference changed by +12.0%" in server.get("/results/doubtful").text
+    assert "the reference changed by +12.0 %" in server.get("/results/doubtful").text
     assert server.get("/api/v1/results/doubtful").content == before
     assert [doubt["identity"] for doubt in server.get("/api/v1/doubts").json()] == [DOUBT.identity]
 

@@ -26,7 +26,7 @@ DOUBT = DeviceDoubt(
     device_class="pixel",
     since=200.0,
     until=300.0,
-    reason="the reference changed by +12.0% from its usual figure",
+    reason="the reference changed by +12.0 % from its usual figure",
 )
 
 

@@ -14,6 +14,7 @@ from harness.analysis.bisect.queries import Posterior, Purpose, SearchConfig, Su
 from harness.core.comparison import ESTIMATED_STATISTIC
 from harness.core.culprit import Culprit, RuledOut, SearchEnding, SearchResult
 from harness.core.effect import Effect, relative_change
+from harness.core.percent import in_percent
 from harness.core.probability import format_probability
 
 _DOUBT_OF_NO_CHANGE = 0.2
@@ -154,7 +155,7 @@ def conclude(inference: Inference, state: SearchState, pairs: int, inferences: S
             _ruled_out(figure, replace(state, further_probability=figure.further_probability(0)))
             for figure in inferences
         )
-        sizes = ", ".join(f"{relative_change(out.log_ratio):.2%} ({out.figure})" for out in ruled_out)
+        sizes = ", ".join(f"{in_percent(relative_change(out.log_ratio), 2)} ({out.figure})" for out in ruled_out)
         reason = (
             f"no change was found from {inference.commits[0]} to {inference.commits[-1]}: "
             f"{pairs} pairs rule out a change of {sizes} or more, but no smaller one"
@@ -187,8 +188,8 @@ def _ruled_out(inference: Inference, state: SearchState) -> RuledOut:
 
 def _describe_others(out: RuledOut) -> str:
     return (
-        f"no other change of {relative_change(out.log_ratio):.2%} or more ({out.figure}) behind {out.after} up to"
-        f" {out.until} ({format_probability(out.probability)}); smaller ones were not looked for"
+        f"no other change of {in_percent(relative_change(out.log_ratio), 2)} or more ({out.figure}) behind "
+        f"{out.after} up to {out.until} ({format_probability(out.probability)}); smaller ones were not looked for"
     )
 
 
@@ -216,7 +217,7 @@ def _describe(culprit: Culprit) -> str:
     if len(culprit.commits) > 1:
         commit = f"one of {', '.join(culprit.commits)}, of which only the last builds,"
     doubt = "" if culprit.confirmed else " (not confirmed by fresh pairs)"
-    return f"{commit} changed it by {culprit.effect.relative_change:+.2%}{doubt}"
+    return f"{commit} changed it by {in_percent(culprit.effect.relative_change, 2, signed=True)}{doubt}"
 
 
 def _explain_undecided(inference: Inference, state: SearchState) -> str:

@@ -18,6 +18,7 @@ from harness.config.settings import Settings
 from harness.core.comparison import Interleave, Parameters
 from harness.core.device import Device
 from harness.core.errors import ExitCode, UsageError
+from harness.core.percent import in_percent
 from harness.core.protocols import Display, is_local
 from harness.core.result import Launch, Result
 from harness.core.self_check import BenchmarkCheck, Disturbance, SelfCheck, Sensitivity
@@ -192,7 +193,7 @@ def _steal(neighbours: Neighbours | None) -> tuple[Disturbance, ...]:
         Disturbance(
             kind="steal",
             size=neighbours.steal,
-            message=f"other virtual machines took {neighbours.steal:.0%} of the CPU time",
+            message=f"other virtual machines took {in_percent(neighbours.steal)} of the CPU time",
             remedy="ask for CPUs of its own (a dedicated host or instance), or measure at another hour",
         ),
     )
@@ -206,7 +207,7 @@ def _name_processes(disturbance: Disturbance, neighbours: Neighbours | None) -> 
         named = "none that this user can see, so in another container or virtual machine"
     else:
         named = ", ".join(
-            f"{neighbour.name} (pid {neighbour.pid}) {neighbour.share:.0%} of a CPU"
+            f"{neighbour.name} (pid {neighbour.pid}) {in_percent(neighbour.share)} of a CPU"
             for neighbour in neighbours.processes
         )
     return disturbance.model_copy(update={"message": f"{disturbance.message} ({named})"})

@@ -19,6 +19,7 @@ from harness.core.metric import Metric, main_metric
 from harness.core.note import Note
 from harness.core.order_statistics import median
 from harness.core.origin import Origin
+from harness.core.percent import in_percent
 from harness.core.result import BenchmarkInfo, Result
 from harness.flows.foreign.sources import ForeignFile
 from harness.foreign.drift import find_drift
@@ -161,7 +162,8 @@ def _note_drift(record: ForeignRecord, metrics: Sequence[Metric], main: Metric) 
     yield Note(
         code="drifting_elsewhere",
         message=f"its own samples become {word}: {_list_samples(main)}; first half {early}, second half {late} "
-        f"({drift.change:+.0%}); {drift.probability:.1%} of all orders of these samples are as extreme",
+        f"({in_percent(drift.change, signed=True)}); {in_percent(drift.probability, 1)} of all orders of these "
+        "samples are as extreme",
         hint="the device throttled while that was measured: measure it with a cool-down, or ask for a longer run"
         if drift.slower
         else "the measurement began before the device was warm: ask for more warm-up",

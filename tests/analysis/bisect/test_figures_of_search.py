@@ -10,6 +10,7 @@ from harness.analysis.bisect.search import Search
 from harness.core.comparison import GAIN_STATISTICS, STATISTICS
 from harness.core.culprit import SearchEnding, SearchResult
 from harness.core.effect import relative_change
+from harness.core.percent import in_percent
 from tests.analysis.bisect.noisy_history import NoisyHistory, stepped
 from tests.analysis.compare.simulated_launches import QUIET, figures, iterations
 from tests.analysis.trend.made_series import paired_figures
@@ -44,7 +45,7 @@ def test_equal_ends_are_ruled_out_in_every_figure() -> None:
     assert [out.figure for out in result.ruled_out] == list(STATISTICS)
     for out in result.ruled_out:
         assert out.probability > 0.99
-        assert f"{relative_change(out.log_ratio):.2%} ({out.figure})" in result.reason
+        assert f"{in_percent(relative_change(out.log_ratio), 2)} ({out.figure})" in result.reason
 
 
 def test_no_figure_is_ruled_out_that_may_have_changed() -> None:
@@ -58,7 +59,7 @@ def test_a_search_says_the_smallest_other_change_that_it_ruled_out_and_where() -
     (out,) = result.ruled_out
     assert (out.after, out.until) == ("c0", "c32")
     assert out.log_ratio == pytest.approx(0.01, abs=0.002)
-    size = f"{relative_change(out.log_ratio):.2%} or more ({out.figure}) behind c0 up to c32"
+    size = f"{in_percent(relative_change(out.log_ratio), 2)} or more ({out.figure}) behind c0 up to c32"
     assert f"no other change of {size}" in result.reason
     assert "smaller ones were not looked for" in result.reason
     assert "100" not in result.reason

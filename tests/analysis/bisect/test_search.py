@@ -15,6 +15,7 @@ from harness.analysis.bisect.queries import Posterior, Purpose, Query, SearchCon
 from harness.analysis.bisect.search import Search
 from harness.core.culprit import SearchEnding, SearchResult
 from harness.core.effect import relative_change
+from harness.core.percent import in_percent
 from tests.analysis.bisect.noisy_history import NoisyHistory, stepped
 from tests.analysis.trend.made_series import recorded_noise
 
@@ -36,7 +37,9 @@ def test_a_culprit_is_found_and_proven() -> None:
     assert 0 < culprit.effect.low_log_ratio <= culprit.effect.log_ratio
     assert culprit.effect.log_ratio == pytest.approx(0.03, abs=0.01)
     assert result.pairs == search.pairs
-    assert result.reason.startswith(f"c21 changed it by {culprit.effect.relative_change:+.2%}; no other change of ")
+    assert result.reason.startswith(
+        f"c21 changed it by {in_percent(culprit.effect.relative_change, 2, signed=True)}; no other change of "
+    )
 
 
 @pytest.mark.parametrize("culprit", [1, 2, 31, 32])
@@ -67,7 +70,7 @@ def test_no_change_is_claimed_only_above_the_resolution_of_the_noise() -> None:
     result, _ = searched(NoisyHistory(stepped(32, (9, 0.01)), 8 * NOISE, seed=4))
     assert result.ending is SearchEnding.NOTHING
     assert result.smallest_log_ratio > 0.01
-    size = f"{relative_change(result.smallest_log_ratio):.2%} (p25) or more, but no smaller one"
+    size = f"{in_percent(relative_change(result.smallest_log_ratio), 2)} (p25) or more, but no smaller one"
     assert f"rule out a change of {size}" in result.reason
 
 

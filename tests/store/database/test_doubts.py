@@ -84,7 +84,7 @@ def test_pages_and_histories_say_why_and_the_result_stays_as_it_was_measured(dat
     page = render_result(RESULTS[1], row, (), make_site(), history.doubts(RESULTS[1]))
     assert "! not trusted:" in page
     assert "had its last good check before this at 2025-10-09 08:53 UTC" in page
-    assert "the reference changed by +12.0%" in page
+    assert "the reference changed by +12.0 %" in page
     assert history.doubts(RESULTS[0]) == ()
     cell = history.cell(row.cell.key, "", Period(), 10)
     assert cell is not None
