@@ -8,7 +8,8 @@ from typing import Final
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, JustifyMethod, OverflowMethod
+from rich.containers import Lines
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
@@ -29,6 +30,10 @@ STYLES: Final = {
 _HANGING: Final = 2
 """Columns by which the continuations of a broken line are indented."""
 
+_WORD: Final = r"\S+(?: %\S*)?"
+_NAME_PART: Final = r"[^\s/_.-]*[/_.-]+|[^\s/_.-]+"
+"""Units between which a line may be broken: words, with `%` behind a number, and parts of names with a separator."""
+
 _ENDLESS: Final = 1_000_000
 """Screen columns of a stream that is no screen."""
 
@@ -36,6 +41,31 @@ _ENDLESS: Final = 1_000_000
 def widen(console: Console) -> Console:
     """Return the console itself where it is a terminal, else one on the same stream that neither folds nor cuts."""
     return console if console.is_terminal else CleanConsole(file=console.file, width=_ENDLESS)
+
+
+class _Cell(Text):
+    """Text of a cell, which is broken between words, and then behind separators of names: `mv2-xnnpack_`, `fp32-t1`."""
+
+    def wrap(
+        self,
+        console: Console,
+        width: int,
+        *,
+        justify: JustifyMethod | None = None,
+        overflow: OverflowMethod | None = None,
+        tab_size: int = 8,
+        no_wrap: bool | None = None,
+    ) -> Lines:
+        """Break the text where it is longer than the width."""
+        lines = Lines()
+        for words in [self] if no_wrap else _break(self, width):
+            for part in [words] if no_wrap or words.cell_len <= width else _break(words, width, _NAME_PART):
+                lines.extend(
+                    Text.wrap(
+                        part, console, width, justify=justify, overflow=overflow, tab_size=tab_size, no_wrap=no_wrap
+                    )
+                )
+        return lines
 
 
 def fit_table(columns: Sequence[Column], console: Console) -> Table:
@@ -84,7 +114,7 @@ def draw_rows(
         right: Headings of the columns that are aligned to the right.
         whole: Headings of the columns that are neither folded nor cut, such as those of what a person has to type.
     """
-    texts = [[plain_text(cell) for cell in row] for row in rows]
+    texts = [[_Cell(make_printable(cell)) for cell in row] for row in rows]
     table = Table(
         box=SIMPLE_HEAD,
         show_edge=False,
@@ -145,10 +175,10 @@ def _print_text(text: Text, console: Console) -> None:
             console.print(Text(" " * indent if number else "").append_text(part), soft_wrap=True)
 
 
-def _break(line: Text, room: int) -> Iterator[Text]:
-    """Yield the parts of a line between words, each as long as there is room, and at least one word."""
+def _break(line: Text, room: int, unit: str = _WORD) -> Iterator[Text]:
+    """Yield the parts of a line between words or other units, each as long as there is room, and at least one unit."""
     begin = end = 0
-    for match in re.finditer(r"\S+", line.plain):
+    for match in re.finditer(unit, line.plain):
         if end > begin and cell_len(line.plain[begin : match.end()]) > room:
             yield line[begin:end]
             begin = match.start()
@@ -167,7 +197,7 @@ def _table(columns: Sequence[Column]) -> Table:
             column.name, justify="right" if column.right else "left", no_wrap=column.right, overflow="fold"
         )
     for row in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*map(_style_span, row))
+        table.add_row(*(_Cell(span.text, style=STYLES[span.tone]) for span in row))
     return table
 
 

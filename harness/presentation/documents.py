@@ -19,7 +19,7 @@ from harness.core.self_check import SelfCheck
 from harness.core.values import Value
 from harness.presentation.differences import ResultDifference
 
-DOCUMENT_VERSION: Final = "1.3"
+DOCUMENT_VERSION: Final = "1.4"
 """Version of each document here. Its first number is raised when a field changes its meaning or goes away, else the
 second."""
 
@@ -51,6 +51,7 @@ class ListedResult(Value):
         outcome: How it ended.
         reason: Why, when not ok.
         verdict: Verdict of a comparison that ended well.
+        difference: Relative difference of treatment to control that it is about: 0.02 is 2 % more.
         trusted: Whether nothing speaks against its numbers.
         notes: What a reader of its numbers must know; those without `trust` are the reasons where it is not trusted.
         metric: Name of the main metric.
@@ -73,6 +74,7 @@ class ListedResult(Value):
     outcome: Outcome
     reason: str | None
     verdict: str | None
+    difference: float | None
     trusted: bool
     notes: tuple[Note, ...]
     metric: str | None

@@ -48,6 +48,7 @@ class IndexEntry(Value):
         commit: Commit of the build, if there was one.
         outcome: Outcome of the measurement.
         verdict: Verdict of a comparison that ended well.
+        difference: Relative difference of treatment to control that it is about.
         trusted: Whether its numbers should be trusted.
         metric: Name of the main metric: see `harness.core.metric.main_metric`.
         median: Median of the main metric, in `unit`.
@@ -67,6 +68,7 @@ class IndexEntry(Value):
     commit: str | None = None
     outcome: Outcome
     verdict: Verdict | None = None
+    difference: float | None = None
     trusted: bool
     metric: str | None = None
     median: float | None = None
@@ -192,7 +194,7 @@ def append_entry(folder: Path, entry: IndexEntry) -> None:
 
 def build_entry(result: Result, path: Path) -> IndexEntry:
     """Build the line of a result in the folder `path`, relative to the tree."""
-    device, main = result.device, main_metric(result.metrics)
+    device, main, comparison = result.device, main_metric(result.metrics), result.comparison
     return IndexEntry(
         uid=result.uid,
         time=result.started,
@@ -205,6 +207,7 @@ def build_entry(result: Result, path: Path) -> IndexEntry:
         commit=result.build.commit if result.build is not None else None,
         outcome=result.outcome,
         verdict=result.verdict,
+        difference=comparison.difference if comparison is not None and result.verdict is not None else None,
         trusted=result.trusted,
         metric=main.name if main is not None else None,
         median=main.median if main is not None else None,

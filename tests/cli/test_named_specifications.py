@@ -59,7 +59,7 @@ def test_the_list_shows_everything_that_can_be_named(capsys: pytest.CaptureFixtu
     shown = capsys.readouterr().out
     assert run("list", "--json") == 0
     catalog = json.loads(capsys.readouterr().out)
-    assert catalog.pop("schema_version") == "1.3"
+    assert catalog.pop("schema_version") == "1.4"
     assert tuple(catalog) == SECTIONS
     for items in catalog.values():
         assert items

@@ -339,6 +339,25 @@ def test_on_a_narrow_terminal_every_line_fits_and_keeps_its_verdict() -> None:
     assert "load" in table(on_terminal(*results, width=150))[0]
 
 
+@pytest.mark.parametrize("width", [40, 44, 48, 56])
+def test_a_name_is_broken_behind_its_separators(width: int) -> None:
+    name = "mobilenet_v2-xnnpack_fp32-threads_2.large"
+    lines = on_terminal(measured(name, 1.0), width=width).splitlines()
+    begin = next(number for number, line in enumerate(lines) if set(line) == {"─"}) + 1
+    end = next(number for number, line in enumerate(lines) if line.startswith("±"))
+    cell = [line.split()[0] for line in lines[begin:end]]
+    assert "".join(cell) == name
+    assert len(cell) > 1
+    assert all(part.endswith(("-", "_", ".")) for part in cell[:-1])
+
+
+@pytest.mark.parametrize("width", range(20, 40))
+def test_a_number_keeps_its_percent_sign(width: int) -> None:
+    doubt = DOUBT.model_copy(update={"message": "differs by 10 % and 20 %, of 30 % and 40 % of 50 %"})
+    lines = on_terminal(measured("a", 1.0, notes=[doubt]), width=width).splitlines()
+    assert not [line for line in lines if line.strip().startswith("%")]
+
+
 def test_a_name_longer_than_the_terminal_is_folded_and_numbers_are_not() -> None:
     text = on_terminal(measured("W" * 200, 1.0))
     assert text.count("W") == 200

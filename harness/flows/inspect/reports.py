@@ -26,7 +26,7 @@ from harness.flows.inspect.stored_results import EVERYTHING, ResultFilter, Store
 from harness.flows.measure.reporting import give_reports, open_named_reporters
 from harness.presentation.commands import explain_missing_command, format_rerun_command
 from harness.presentation.documents import ListedResult, ReportDocument
-from harness.presentation.numbers import format_quantity
+from harness.presentation.numbers import format_change, format_quantity
 from harness.presentation.tables import Column, make_cells
 from harness.presentation.text import Line, Span, Tone, make_printable
 from harness.presentation.times import format_time
@@ -300,6 +300,7 @@ def _listing(entries: Sequence[IndexEntry], steps: Mapping[str, int]) -> list[Co
     """
     times = [format_time(entry.time, "%Y-%m-%d %H:%M:%S") for entry in entries]
     medians = [format_quantity(_shown_median(entry), entry.unit or "") for entry in entries]
+    differences = ["" if entry.uid in steps else format_change(entry.difference) for entry in entries]
     metrics = [entry.metric or "" for entry in entries]
     commits = ["" if entry.uid in steps else short_id(entry.commit or "") for entry in entries]
     outcomes = [
@@ -317,6 +318,7 @@ def _listing(entries: Sequence[IndexEntry], steps: Mapping[str, int]) -> list[Co
         Column("outcome", make_cells(outcomes)),
         Column("metric", make_cells(metrics), weight=50, distinguishing=set(metrics) <= {LATENCY, ""}),
         Column("median", make_cells(medians), right=True),
+        Column("difference", make_cells(differences), right=True),
         Column("origin", make_cells([entry.origin for entry in entries])),
         Column("folder", make_cells([entry.path for entry in entries]), weight=20),
     ]

@@ -63,6 +63,7 @@ def test_the_list_shows_verdicts_of_comparisons(tmp_path: Path) -> None:
     lines_by_title = {line.split()[3]: line for line in _latest(tmp_path).splitlines() if "2025-10-09" in line}
     assert lines_by_title["mv2/slow"].startswith("▼ ")
     assert " regression " in lines_by_title["mv2/slow"]
+    assert " +4.98 % " in lines_by_title["mv2/slow"]
     assert lines_by_title["mv2/alike"].startswith("= ")
     assert " no change " in lines_by_title["mv2/alike"]
 
