@@ -10,7 +10,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 
 from harness.builders.build_options import read_cmake_options
 from harness.builders.cache import BuildCache
@@ -26,10 +25,8 @@ from harness.core.errors import BuildFailed
 from harness.core.protocols import Progress, Task
 from harness.core.submodules import SubmoduleSelection
 from harness.files.digests import sha256_of_file, sha256_of_texts
-from harness.files.programs import RUNNER, is_library, layout_name, prebuilt
-
-_RELATIVE_PATHS: Final = (b"$ORIGIN", b"@loader_path", b"@executable_path", b"@rpath")
-"""Names of a program's own folder in its search path for libraries (ld.so(8), dyld(1))."""
+from harness.files.libraries import explain_place, is_library
+from harness.files.programs import RUNNER, layout_name, prebuilt
 
 
 def build_commit(
@@ -162,7 +159,8 @@ def _check_layout(program: Path, ordinary: Path, recipe: Recipe) -> None:
 def build_prebuilt(programs: Mapping[str, Path], cache: BuildCache, progress: Progress) -> Build:
     """Return a build of programs that exist already; `program` is the runner.
 
-    They are copied, unless one of them looks for libraries relative to itself: then all are used where they are.
+    They are copied, unless one of them is a script or looks for libraries relative to itself: then all are used where
+    they are, because files beside it may belong to it.
 
     Args:
         programs: Path of each by placeholder.
@@ -176,12 +174,13 @@ def build_prebuilt(programs: Mapping[str, Path], cache: BuildCache, progress: Pr
         raise BuildFailed(f"no program is named `{RUNNER}`", hint="--program program=PATH, or --program PATH")
     build = prebuilt(programs)
     flags = build.flags
-    rooted = [path for path in programs.values() if _has_relative_paths(path)]
+    rooted = {name: (path, reason) for name, path in programs.items() if (reason := explain_place(path))}
     if rooted:
-        progress.say(f"{rooted[0]} looks for libraries relative to itself, so it is used where it is")
-        # Files beside it belong to it: equal programs in two folders need not be the same runner.
-        digest = sha256_of_texts({**flags, "place": str(rooted[0].absolute().parent)})
-        return build.model_copy(update={"digest": digest})
+        first, reason = next(iter(rooted.values()))
+        progress.say(f"{first} {reason}, so it is used where it is")
+        # Equal programs in two folders need not be the same runner.
+        places = {f"place of {name}": str(path.absolute().parent) for name, (path, _) in rooted.items()}
+        return build.model_copy(update={"digest": sha256_of_texts({**flags, **places})})
     # The runner looks for a library by its file name.
     copied = {name: path.name if is_library(path) else name for name, path in programs.items()}
     names = {f"name of {name}": place for name, place in copied.items() if place != name}
@@ -210,8 +209,3 @@ def build_prebuilt(programs: Mapping[str, Path], cache: BuildCache, progress: Pr
     build = cache.get_or_build(key, copy, progress=progress, flags=flags, force=True)
     kept = {name: build.programs[place] for name, place in copied.items() if place in build.programs}
     return build.model_copy(update={"programs": kept, "commit_name": programs[RUNNER].name})
-
-
-def _has_relative_paths(path: Path) -> bool:
-    content = path.read_bytes()
-    return any(word in content for word in _RELATIVE_PATHS)

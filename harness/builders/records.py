@@ -15,7 +15,8 @@ from harness.core.build import CONTENT, Build, BuildInfo
 from harness.core.errors import BuildFailed
 from harness.core.values import Value
 from harness.files.digests import files_below, sha256_of_files, sha256_of_texts
-from harness.files.programs import RUNNER, is_library
+from harness.files.libraries import is_library
+from harness.files.programs import RUNNER
 
 META: Final = "meta.json"
 _OPTIONS: Final = "options"

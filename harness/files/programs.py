@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from harness.core.build import PREBUILT, Build
 from harness.core.errors import BuildFailed
-from harness.files.digests import sha256_of_file, sha256_of_texts
+from harness.files.digests import sha256_of_file, sha256_of_files, sha256_of_texts
+from harness.files.libraries import find_libraries
 
 RUNNER: Final = "program"
 """Placeholder of the runner."""
@@ -18,12 +18,8 @@ RUNNER: Final = "program"
 LAYOUTS: Final = 9
 """Largest number of further layouts of a runner: their names have one digit, and so the length of the runner's."""
 
-_LIBRARY: Final = re.compile(r"[\w.+-]+\.(?:so(?:\.\d+)*|dylib)")
-
-
-def is_library(program: Path) -> bool:
-    """Return whether a file is a shared library by its name: it is loaded, and needs no right to be executed."""
-    return _LIBRARY.fullmatch(program.name) is not None
+_LIBRARIES: Final = "libraries_sha256"
+"""Flag of programs that look for libraries relative to themselves: SHA-256 over all that they could find so."""
 
 
 def layout_name(number: int) -> str:
@@ -55,7 +51,8 @@ def select_layout(build: Build, number: int) -> Build:
 def prebuilt(programs: Mapping[str, Path]) -> Build:
     """Return the given programs as a build, used where they are.
 
-    Its flags are the SHA-256 of each program, and its commit begins that of the runner, or of all where none is one.
+    Its flags are the SHA-256 of each program, and of the libraries that they could find relative to themselves. Its
+    commit begins that of the runner, or of all where none is one or libraries belong to it.
 
     Args:
         programs: Path of each by placeholder, at least one.
@@ -64,10 +61,12 @@ def prebuilt(programs: Mapping[str, Path]) -> Build:
         BuildFailed: One is missing or cannot be read.
     """
     flags = {name: _digest(name, path) for name, path in sorted(programs.items())}
+    libraries = {f"{name}/{at}": file for name, path in programs.items() for at, file in find_libraries(path).items()}
+    flags |= {_LIBRARIES: sha256_of_files(libraries)} if libraries else {}
     digest = sha256_of_texts(flags)
     return Build(
         source=PREBUILT,
-        commit=flags.get(RUNNER, digest)[:12],
+        commit=(digest if libraries else flags.get(RUNNER, digest))[:12],
         recipe=PREBUILT,
         flags=flags,
         digest=digest,

@@ -23,7 +23,8 @@ from harness.core.commit import PackageSource
 from harness.core.device import Device
 from harness.core.errors import BuildFailed, UsageError
 from harness.core.protocols import Display, app_suffix, is_local
-from harness.files.programs import RUNNER, is_library
+from harness.files.libraries import is_library
+from harness.files.programs import RUNNER
 from harness.flows.compare.commits import ControlFailed
 from harness.flows.compare.requests import CompareRequest, name_programs, resolve_commits
 from harness.flows.compare.source_fetcher import SourceFetcher

@@ -14,7 +14,8 @@ from harness.core.build import Build
 from harness.core.errors import UsageError
 from harness.core.placeholders import find_placeholders
 from harness.core.protocols import Platform, is_local
-from harness.files.programs import RUNNER, is_library
+from harness.files.libraries import is_library
+from harness.files.programs import RUNNER
 from harness.flows.measure.plan import Assignment, Builds, Plan
 
 _WORD: Final = re.compile(r"[\w.+/-]+")
