@@ -11,7 +11,7 @@ from harness.core.launch_interval import known_interval
 from harness.core.metric import Direction, Metric, convert, main_metric
 from harness.core.result import Result
 from harness.core.rivals import are_of_several_runs, group_rivals, has_several_frameworks
-from harness.presentation.numbers import format_factors
+from harness.presentation.numbers import format_factors, format_percent
 from harness.presentation.text import Line, Span, Tone, make_printable
 
 APART: Final = 1.1
@@ -121,8 +121,13 @@ def _as_rival(result: Result, reference: Metric) -> _Rival | None:
 
 def _describe_tie(tied: Sequence[_Rival]) -> str:
     """Return that rivals cannot be told apart, and why where their intervals say otherwise."""
-    is_doubted = tied[0].seems_faster(tied[-1])
-    return "cannot be told apart here" + (", because of what their notes say" if is_doubted else "")
+    first, last = tied[0], tied[-1]
+    if first.seems_faster(last):
+        return "cannot be told apart here, because of what their notes say"
+    if first.slowest > last.measured_fastest:
+        near = f"their intervals lie less than {format_percent(APART - 1)} apart"
+        return f"cannot be told apart here: {near}, and the machine may have changed between them"
+    return "cannot be told apart here"
 
 
 def _leaders(ranked: Sequence[_Rival]) -> list[_Rival]:
