@@ -329,7 +329,8 @@ class CompareKeywords(_Options, total=False):
     """Link the control in so many further layouts first, and note differences that are no larger than theirs."""
 
     self_check: bool
-    """Compare the installed runner with itself: any verdict but `no change` means that this machine is too noisy.
+    """Compare the installed runner with itself: only `no change` is right, and `undecided` says that more pairs are
+    needed.
     """
 
     metric: str | Sequence[str]

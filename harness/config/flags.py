@@ -201,7 +201,8 @@ class CompareFlags:
     """Link the control in so many further layouts first, and note differences that are no larger than theirs."""
 
     self_check: Annotated[bool | None, Parameter(group=_SIDES, negative="")] = None
-    """Compare the installed runner with itself: any verdict but `no change` means that this machine is too noisy."""
+    """Compare the installed runner with itself: only `no change` is right, and `undecided` says that more pairs are
+    needed."""
 
     ab_testing: Annotated[bool | None, Parameter(group=_SIDES, negative="")] = None
     """FAI-PEP's: compare `--base-commit` with `--commit`."""

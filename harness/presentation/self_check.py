@@ -21,6 +21,8 @@ _CHANCE: Final = 0.01
 
 _UNITS: Final = ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute"))
 
+_MOST: Final = 0.5
+
 _MINUTES_HELP: Final = "--minutes measures longer"
 
 
@@ -67,8 +69,19 @@ def conclude(sensitivity: Sensitivity) -> MachineVerdict:
         if finite[0] == finite[-1]
         else f"{_format_share(finite[0])} to {_format_share(finite[-1])}"
     )
-    shown = f"changes of {span} can be shown with {checks[0].budget} pairs"
+    shown = f"changes of {span} can be shown with {checks[0].budget} pairs{_name_undecided(checks)}"
     return MachineVerdict(True, f"nothing speaks against verdicts of this machine: {shown}; {counts}")
+
+
+def _name_undecided(checks: Sequence[BenchmarkCheck]) -> str:
+    """Return where most comparisons of equal programs end without a verdict, because their budget is too small."""
+    titles = [
+        check.title for check in checks if (cost := _find_cost(check, 0.0)) is not None and cost.rate.share < _MOST
+    ]
+    if not titles:
+        return ""
+    where = titles[0] if len(titles) == 1 else f"{len(titles)} of {len(checks)} benchmarks"
+    return f", too few to show that nothing changed in {where} (`--pairs` allows more)"
 
 
 def total_told_apart(checks: Sequence[BenchmarkCheck]) -> tuple[int, int]:
@@ -183,8 +196,12 @@ def _format_smallest(check: BenchmarkCheck) -> str:
 
 
 def _format_cost(check: BenchmarkCheck, change: float) -> str:
-    cost = next((cost for cost in check.costs if cost.change == change), None)
+    cost = _find_cost(check, change)
     return "" if cost is None else _describe_cost(cost)
+
+
+def _find_cost(check: BenchmarkCheck, change: float) -> VerdictCost | None:
+    return next((cost for cost in check.costs if cost.change == change), None)
 
 
 def _describe_cost(cost: VerdictCost) -> str:

@@ -30,6 +30,20 @@ def test_several_benchmarks_give_a_range() -> None:
     assert "changes of 0.84 % to 3.4 % can be shown" in conclude(sensitivity_of(CHECK, noisier)).text
 
 
+def test_a_budget_that_mostly_ends_undecided_is_named() -> None:
+    (same, *further) = CHECK.costs
+    assert same.change == 0.0
+    rarely = CHECK.model_copy(
+        update={
+            "title": "m/noisy",
+            "costs": (same.model_copy(update={"rate": Rate(count=1, trials=100, low=0.0, high=0.05)}), *further),
+        }
+    )
+    text = conclude(sensitivity_of(CHECK, rarely)).text
+    assert "with 100 pairs, too few to show that nothing changed in m/noisy (`--pairs` allows more); equal" in text
+    assert "nothing changed in 2 of 3 benchmarks" in conclude(sensitivity_of(CHECK, rarely, rarely)).text
+
+
 def test_a_benchmark_that_shows_nothing_is_no_success() -> None:
     hidden = CHECK.model_copy(update={"detectable": {"0.8": 0.9, "0.9": None, "0.95": None}})
     assert "not even a doubling" in conclude(sensitivity_of(hidden)).text
