@@ -147,7 +147,7 @@ def _is_single_launch(result: Result) -> bool:
         return False
     if main is None or main.interval is not None:
         return False
-    return asked.launches == 1 and asked.max_launches is None and len(main.samples) > 1
+    return asked.launches == 1 and asked.max_launches is None and (main.summary.get("n") or 0) > 1
 
 
 def _list_unequal_exports(results: Sequence[Result]) -> list[Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.core.benchmark import Export
 from harness.core.cached_files import ExportReport
 from harness.core.note import Note
-from harness.core.result import FileInfo, Result
+from harness.core.result import FileInfo, Result, without_samples
 from harness.presentation.folded_remarks import fold_remarks
 from harness.presentation.remarks import list_remarks
 from harness.testing.results import ok_result
@@ -37,8 +37,9 @@ def test_medians_of_one_launch_share_a_line_that_says_why_they_have_no_interval(
     single, repeated = ok_result(launches=1), ok_result(launches=2)
     single = single.model_copy(update={"benchmark": single.benchmark.model_copy(update={"launches": 1})})
     repeated = repeated.model_copy(update={"benchmark": repeated.benchmark.model_copy(update={"launches": 2})})
-    lines = [line.text for line in fold_remarks([single, single, repeated]) if "one launch" in line.text]
-    assert lines == ["· 2 of 3: one launch: no interval over launches; set `repeat`"]
+    for shown in (single, without_samples(single)):
+        lines = [line.text for line in fold_remarks([shown, shown, repeated]) if "one launch" in line.text]
+        assert lines == ["· 2 of 3: one launch: no interval over launches; set `repeat`"]
     assert not [line for line in fold_remarks([repeated]) if "one launch" in line.text]
 
 
