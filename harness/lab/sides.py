@@ -28,6 +28,7 @@ from harness.files.programs import RUNNER
 from harness.flows.compare.commits import ControlFailed
 from harness.flows.compare.requests import CompareRequest, name_programs, resolve_commits
 from harness.flows.compare.source_fetcher import SourceFetcher
+from harness.flows.measure.given_programs import hint_at_executing
 from harness.flows.measure.runners import (
     BuildTarget,
     CommitRunner,
@@ -391,4 +392,4 @@ def _reject_no_program(path: Path) -> None:
     if not path.is_file():
         raise UsageError(f"{path} is no program", hint="give the path of a file")
     if not (os.access(path, os.X_OK) or is_library(path) or path.suffix in _APPS):
-        raise UsageError(f"{path} cannot be executed", hint=f"chmod +x {path}")
+        raise UsageError(f"{path} cannot be executed", hint=hint_at_executing(path))

@@ -21,6 +21,9 @@ from harness.flows.measure.plan import Assignment, Builds, Plan
 _WORD: Final = re.compile(r"[\w.+/-]+")
 """A word of a command line that may be a file."""
 
+_MODELS: Final = frozenset({".gguf", ".onnx", ".pt", ".pte", ".ptl", ".tflite", ".xml"})
+"""Suffixes of model files of our frameworks."""
+
 _FOLDER: Final = "TGTDIR"
 """Placeholder of the folder on the device where all programs are."""
 
@@ -80,7 +83,14 @@ def reject_unexecutable(programs: Mapping[str, Path], platform: Platform) -> Non
     """
     for path in programs.values() if is_local(platform) else ():
         if not is_library(path) and not os.access(path, os.X_OK):
-            raise UsageError(f"the program {path} cannot be executed", hint=f"chmod +x {shlex.quote(str(path))}")
+            raise UsageError(f"the program {path} cannot be executed", hint=hint_at_executing(path))
+
+
+def hint_at_executing(path: Path) -> str:
+    """Return what to do about a file that was given as a program and cannot be executed."""
+    if path.suffix.lower() in _MODELS:
+        return "a model is no program: `files` of a specification names it, and the framework starts it"
+    return f"chmod +x {shlex.quote(str(path))}"
 
 
 def require_program(plan: Plan, builds: Builds) -> None:

@@ -38,8 +38,9 @@ def group_benchmarks(benchmarks: Sequence[Benchmark]) -> tuple[RankingGroup, ...
     for benchmark in benchmarks:
         groups.setdefault(_describe_work(benchmark), []).append(benchmark)
     if all(len(members) < 2 for members in groups.values()):
+        differing = f"; they differ in {_list_differences(benchmarks)}" if len(benchmarks) > 1 else ""
         raise UsageError(
-            "nothing to rank: no two benchmarks have the same model, inputs, threads and CPUs",
+            f"nothing to rank: no two benchmarks do the same work in the same way{differing}",
             hint="name several frameworks or recipes, for example by `include` of a matrix: `harness rank --help`",
         )
     if all(sum(map(executes_examples, members)) < 2 for members in groups.values()):
@@ -56,13 +57,32 @@ def group_benchmarks(benchmarks: Sequence[Benchmark]) -> tuple[RankingGroup, ...
 
 
 def _describe_work(benchmark: Benchmark) -> Hashable:
-    inputs = tuple((item.name, item.shape, item.dtype) for item in benchmark.inputs)
+    return tuple(sorted(_name_work(benchmark).items()))
+
+
+def _name_work(benchmark: Benchmark) -> dict[str, Hashable]:
+    """Return by name what benchmarks have in common that are ranked.
+
+    Where nothing is exported, an axis may change what a program does, as a size does.
+    """
     exports = [file.export for file in benchmark.files if file.export is not None]
-    definitions = tuple((export.definition, tuple(sorted(export.options.items()))) for export in exports)
-    axes = tuple(sorted((name, value) for name, value in benchmark.axes.items() if name not in _SAME_WORK))
-    work = definitions or axes
-    method = benchmark.axes.get("method")
-    return benchmark.model.name, inputs, work, method, benchmark.threads, benchmark.cpus, benchmark.platform
+    axes = {} if exports else {name: value for name, value in benchmark.axes.items() if name not in _SAME_WORK}
+    return {
+        "model": benchmark.model.name,
+        "inputs": tuple((item.name, item.shape, item.dtype) for item in benchmark.inputs),
+        "definition": tuple((export.definition, tuple(sorted(export.options.items()))) for export in exports),
+        "axis `method`": benchmark.axes.get("method"),
+        **{f"axis `{name}`, which may change the work": value for name, value in axes.items() if name != "method"},
+        "threads": benchmark.threads,
+        "CPUs": benchmark.cpus,
+        "platform": benchmark.platform,
+    }
+
+
+def _list_differences(benchmarks: Sequence[Benchmark]) -> str:
+    works = [_name_work(benchmark) for benchmark in benchmarks]
+    names = dict.fromkeys(name for work in works for name in work)
+    return ", ".join(name for name in names if len({work.get(name) for work in works}) > 1)
 
 
 def _name(benchmark: Benchmark, *, is_unique: bool) -> str:

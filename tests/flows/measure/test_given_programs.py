@@ -26,6 +26,11 @@ def test_a_program_for_this_machine_must_be_executable_unless_it_is_a_library(tm
     with pytest.raises(UsageError, match="cannot be executed") as caught:
         reject_unexecutable(programs, host)
     assert caught.value.hint == f"chmod +x {program}"
+    model = tmp_path / "mine.pte"
+    model.write_bytes(b"")
+    with pytest.raises(UsageError, match="cannot be executed") as caught:
+        reject_unexecutable({"program": model}, host)
+    assert (caught.value.hint or "").startswith("a model is no program: `files` of a specification names it")
     reject_unexecutable(programs, android)  # which gets a copy that can be executed
     program.chmod(0o755)
     reject_unexecutable(programs, host)

@@ -41,8 +41,10 @@ def test_threads_and_shapes_are_rankings_of_their_own(expand: Expand) -> None:
 
 
 def test_a_size_is_other_work_where_nothing_says_what_is_executed(expand: Expand) -> None:
-    with pytest.raises(UsageError, match="nothing to rank"):
+    with pytest.raises(UsageError, match="they differ in axis `size`, which may change the work$"):
         group_benchmarks(expand({}, {"matrix": {"size": [1, 2]}}))
+    with pytest.raises(UsageError, match="they differ in threads$"):
+        group_benchmarks(expand({}, {"matrix": {"threads": [1, 2]}}))
 
 
 def test_commands_cannot_prove_that_they_do_the_same_work(expand: Expand) -> None:
