@@ -12,6 +12,7 @@ from msgspec import Struct
 from harness.core.errors import EnvironmentProblem, ReporterFailed
 from harness.files.atomic import write_atomically
 from harness.files.open_flags import NO_WAIT
+from harness.files.replacing import reject_specification
 from harness.files.writability import check_writable_folder
 
 
@@ -39,12 +40,14 @@ class ReportFile(Struct, frozen=True):
         """Check that it can be written; one that is there stays as it is.
 
         Raises:
-            EnvironmentProblem: It cannot.
+            UsageError: A specification is there.
+            EnvironmentProblem: It cannot be written.
         """
         try:
             if self.is_stream:
                 return
             check_writable_folder(self._place().parent)
+            reject_specification(self.path)
         except OSError as error:
             raise EnvironmentProblem(self._describe(error), hint=self._hint) from error
 

@@ -17,6 +17,7 @@ from harness.core.protocols import Progress
 from harness.core.result import Result, make_writable
 from harness.files.atomic import write_atomically
 from harness.files.installation import install_command
+from harness.files.replacing import reject_specification
 from harness.flows.inspect.stored_results import ResultFilter, StoredResults
 from harness.store.frames import make_frame, make_samples
 
@@ -70,13 +71,14 @@ def export_table(results: Iterable[Result], file: Path, *, samples: bool, metric
         The number of rows.
 
     Raises:
-        UsageError: The ending is another.
+        UsageError: The ending is another, or a specification is there.
         EnvironmentProblem: The file cannot be written, or the package for its format is missing.
     """
     encode = _ENCODERS.get(file.suffix.lower())
     if encode is None:
         known = ", ".join(_ENCODERS)
         raise UsageError(f"--export {file}: unknown ending `{file.suffix}`", hint=f"name a file with {known}")
+    reject_specification(file)
     writable = map(make_writable, results)
     frame = make_samples(writable, metrics) if samples else make_frame(writable, metrics)
     try:

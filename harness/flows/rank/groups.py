@@ -82,7 +82,9 @@ def _name_work(benchmark: Benchmark) -> dict[str, Hashable]:
 def _list_differences(benchmarks: Sequence[Benchmark]) -> str:
     works = [_name_work(benchmark) for benchmark in benchmarks]
     names = dict.fromkeys(name for work in works for name in work)
-    return ", ".join(name for name in names if len({work.get(name) for work in works}) > 1)
+    differing = [name for name in names if len({work.get(name) for work in works}) > 1]
+    said = {f"axis `{name.lower()}`" for name in differing}  # the number of threads may be an axis
+    return ", ".join(name for name in differing if name.partition(",")[0] not in said)
 
 
 def _name(benchmark: Benchmark, *, is_unique: bool) -> str:
