@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from harness.config.flags import CompareFlags as RunCompareFlags
     from harness.config.flags import RunFlags
     from harness.config.settings import Settings
+    from harness.core.comparison import Parameters
     from harness.core.protocols import Display
     from harness.flows.compare.requests import CompareRequest
 else:  # cyclopts reads it from the signatures below: with a field for each option that is declared
@@ -127,7 +128,8 @@ def compare(
     if json:
         settings = from_flags.without_table(settings)
     if settings.dry_run:
-        return _show_plan(settings, request, compares=True, builds_runner=not request.self_check)
+        parameters = requests.validate_parameters({"seed": 0, **request.parameters})
+        return _show_plan(settings, request, parameters=parameters, builds_runner=not request.self_check)
     with (
         shell.handle_signals(),
         from_flags.open_document(json=json) as listeners,
@@ -142,9 +144,16 @@ def compare(
 
 
 def _show_plan(
-    settings: Settings, request: CompareRequest | None, *, compares: bool = False, builds_runner: bool
+    settings: Settings, request: CompareRequest | None, *, parameters: Parameters | None = None, builds_runner: bool
 ) -> ExitCode:
-    """Show what would be measured, and measure nothing. Commits are resolved, and not built."""
+    """Show what would be measured, and measure nothing. Commits are resolved, and not built.
+
+    Args:
+        settings: What to measure, where and how.
+        request: What to compare, or the commit to measure.
+        parameters: How it is decided; None where nothing is compared.
+        builds_runner: Whether `{program}` comes from a commit, or is given for each side.
+    """
     from harness.flows.inspect import checks
     from harness.flows.measure.named_parts import raise_for_problems
     from harness.flows.measure.plan import reject_recipe_variant
@@ -154,24 +163,27 @@ def _show_plan(
     benchmarks = load_benchmarks(settings)
     raise_for_problems(benchmarks, settings)
     with display.open_display(quiet=settings.quiet) as shown:
-        for line in _describe_request(request, settings, shown, compares=compares) if request is not None else ():
+        for line in _describe_request(request, settings, shown, parameters) if request is not None else ():
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         plan = load_workload(settings, benchmarks).plan(shown)
     if not builds_runner:
         reject_recipe_variant(plan.platform.name, plan.recipe_variant)
-    checks.show_plan(plan, settings, console, builds_runner=builds_runner)
+    pairs = parameters.max_pairs if parameters is not None else None
+    checks.show_plan(plan, settings, console, builds_runner=builds_runner, pairs=pairs)
     return ExitCode.OK
 
 
-def _describe_request(request: CompareRequest, settings: Settings, shown: Display, *, compares: bool) -> Iterator[str]:
-    """Yield a line for the control, and one for each commit or program to measure."""
+def _describe_request(
+    request: CompareRequest, settings: Settings, shown: Display, parameters: Parameters | None
+) -> Iterator[str]:
+    """Yield a line for the control, one for each commit or program to measure, and how a comparison is decided."""
     from harness.flows.compare import requests, source_fetcher
 
     fetcher = source_fetcher.SourceFetcher(shown)
     control = ""
     treatments = requests.split_treatments(request, settings)
     for treatment in treatments:
-        if not compares:
+        if parameters is None:
             yield f"commit: {requests.describe_commit(treatment, settings, fetcher)}"
             continue
         try:
@@ -185,3 +197,6 @@ def _describe_request(request: CompareRequest, settings: Settings, shown: Displa
             control = sides[0]
             yield f"control: {control}"
         yield f"treatment: {sides[1]}"
+    if parameters is not None:
+        metric = ", ".join(request.metrics) or "the main metric"
+        yield f"decided by: {metric}, with a margin of {100 * parameters.margin:.3g} %"

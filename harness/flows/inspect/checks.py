@@ -37,7 +37,8 @@ from harness.models.locations import DIRECTORY, LocalPath, parse_location
 from harness.presentation.tables import KEEP, Column, make_cells
 
 _PLAN = ("id", "benchmark", "framework", "device", "threads", "launches × iterations", "limit", "files")
-_OFTEN_EQUAL = frozenset(_PLAN[2:7])
+_LAUNCHES = _PLAN.index("launches × iterations")
+_OFTEN_EQUAL = range(2, 7)
 """Columns in which the benchmarks of a plan are often equal."""
 
 _SIMILAR = 0.75
@@ -183,7 +184,9 @@ def _is_cached(file: ModelFile, benchmark: Benchmark, cache: ModelCache) -> bool
     return False
 
 
-def show_plan(plan: Plan, settings: Settings, console: Console, *, builds_runner: bool = False) -> None:
+def show_plan(
+    plan: Plan, settings: Settings, console: Console, *, builds_runner: bool = False, pairs: int | None = None
+) -> None:
     """Show every benchmark with its device and files; what all have in common stands above the table.
 
     Args:
@@ -191,9 +194,10 @@ def show_plan(plan: Plan, settings: Settings, console: Console, *, builds_runner
         settings: How it would be measured.
         console: Where to show it.
         builds_runner: Whether the command gets `{program}` from a commit, or is given one for each side.
+        pairs: Largest number of pairs of launches of each benchmark, of a command that compares.
     """
     cache = open_model_cache(settings)
-    columns = _plan_columns([_row(assignment, plan, cache) for assignment in plan.assignments])
+    columns = _plan_columns([_row(assignment, plan, cache, pairs) for assignment in plan.assignments], pairs)
     equal = (column for column in columns if not column.is_informative and column.cells[0].text)
     shared = [f"{column.name} {column.cells[0].text}" for column in equal]
     print_output(Text(f"Plan: {', '.join(shared)}".rstrip(": ")), console)
@@ -236,16 +240,19 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _plan_columns(rows: Sequence[Sequence[str]]) -> list[Column]:
+def _plan_columns(rows: Sequence[Sequence[str]], pairs: int | None) -> list[Column]:
     """Return the columns; on a narrow screen the number goes first, because names tell benchmarks apart, too."""
     cells = [make_cells(column) for column in zip(*rows, strict=True)]
+    names = [*_PLAN]
+    if pairs is not None:
+        names[_LAUNCHES] = "pairs × iterations"
     return [
-        Column(name, cells[number], weight=10 if name == "id" else KEEP, distinguishing=name in _OFTEN_EQUAL)
-        for number, name in enumerate(_PLAN)
+        Column(name, cells[number], weight=10 if name == "id" else KEEP, distinguishing=number in _OFTEN_EQUAL)
+        for number, name in enumerate(names)
     ]
 
 
-def _row(assignment: Assignment, plan: Plan, cache: ModelCache) -> tuple[str, ...]:
+def _row(assignment: Assignment, plan: Plan, cache: ModelCache, pairs: int | None) -> tuple[str, ...]:
     benchmark = assignment.benchmark
     files = [f"{file.filename} ({_state(file, benchmark, plan, cache)})" for file in benchmark.required_files()]
     iterations = "" if benchmark.iterations < 0 else f" × {benchmark.iterations}"
@@ -255,7 +262,7 @@ def _row(assignment: Assignment, plan: Plan, cache: ModelCache) -> tuple[str, ..
         benchmark.framework,
         assignment.device.name,
         "" if benchmark.threads is None else str(benchmark.threads),
-        f"{_count_launches(benchmark)}{iterations}",
+        f"{_count_launches(benchmark) if pairs is None else f'up to {pairs}'}{iterations}",
         "" if benchmark.time_limit_s is None else f"{benchmark.time_limit_s:g} s",
         f"skipped: {assignment.obstacle}" if assignment.obstacle else ", ".join(files),
     )
