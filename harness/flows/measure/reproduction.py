@@ -157,9 +157,8 @@ def _words(option: DeclaredOption, settings: Settings, heeded: Collection[str]) 
         return
     words = _format(option, value)
     if not option.takes_words:
-        yield from (
-            f"{option.flag}={word}" if word.startswith("-") else part for word in words for part in (option.flag, word)
-        )
+        for word in words:
+            yield from (f"{option.flag}={word}",) if word.startswith("-") else (option.flag, word)
     elif words:
         yield option.flag
         yield from words

@@ -77,6 +77,10 @@ def test_options_of_plug_ins_are_named_where_the_platform_heeds_them(
     assert option_words(settings, ()) == ("--adb-server", "h:1")
 
 
+def test_a_value_that_looks_like_a_flag_is_named_once() -> None:
+    assert option_words(Settings(command_args="--x 1"), ()) == ("--command-args=--x 1",)
+
+
 def test_defaults_and_what_does_not_measure_are_left_out() -> None:
     settings = dataclasses.replace(
         Settings(), only=("x",), devices=("y",), spread=True, remote_reporter="https://token@host", debug=True
