@@ -94,8 +94,8 @@ def _note_disturbance(observations: Sequence[Observation], benchmark: Benchmark)
     waiting = 1 - cpu_ns / wall_ns
     yield Note(
         code="disturbed",
-        message=f"another program used the CPU for {100 * waiting:.0f} % of the time "
-        f"(median latency {_readable(wall_ns)}, median CPU time {_readable(cpu_ns)})",
+        message=f"another program used the CPU for {100 * waiting:.0f} % of the time of a launch "
+        f"(its median latency {_readable(wall_ns)}, median CPU time {_readable(cpu_ns)})",
         hint="close other programs, or name CPUs that nothing else uses with `--cpus`",
         trust=False,
         error=wall_ns / cpu_ns - 1 if cpu_ns else None,

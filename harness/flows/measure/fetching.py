@@ -128,8 +128,9 @@ def describe_file(file: CachedFile) -> str:
 
 
 def _describe_sections(sections: Mapping[str, int]) -> str:
+    """Return the sizes of the sections, the largest first, without those that would read 0.0 KiB."""
     ranked = sorted(sections.items(), key=lambda item: -item[1])
-    return ", ".join(f"{name} {_format_size(size_bytes)}" for name, size_bytes in ranked)
+    return ", ".join(f"{name} {_format_size(size)}" for name, size in ranked if round(size / 2**10, 1) > 0)
 
 
 def _describe_delegation(delegation: Delegation) -> str:

@@ -196,18 +196,18 @@ def test_one_thread_that_waits_for_its_cpu_is_not_trusted(
 
 
 @pytest.mark.parametrize(
-    ("latency", "cpu_time", "sentence"),
+    ("latency", "cpu_time", "share", "medians"),
     [
-        (2_660_000, 1_930_000, "for 27 % of the time (median latency 2.66 ms, median CPU time 1.93 ms)"),
-        (999_600, 812_345, "for 19 % of the time (median latency 1000 µs, median CPU time 812 µs)"),
-        (45_300_000_000, 310, "for 100 % of the time (median latency 45.3 s, median CPU time 310 ns)"),
+        (2_660_000, 1_930_000, "27 %", "its median latency 2.66 ms, median CPU time 1.93 ms"),
+        (999_600, 812_345, "19 %", "its median latency 1000 µs, median CPU time 812 µs"),
+        (45_300_000_000, 310, "100 %", "its median latency 45.3 s, median CPU time 310 ns"),
     ],
 )
 def test_a_disturbance_is_reported_as_a_share_of_time_with_a_remedy(
-    benchmark_of_add: Benchmark, latency: int, cpu_time: int, sentence: str
+    benchmark_of_add: Benchmark, latency: int, cpu_time: int, share: str, medians: str
 ) -> None:
     _, (note,) = parse(benchmark_of_add, lines(latency=[latency], cpu_time=[cpu_time]))
-    assert note.message == f"another program used the CPU {sentence}"
+    assert note.message == f"another program used the CPU for {share} of the time of a launch ({medians})"
     assert "--cpus" in (note.hint or "")
 
 
