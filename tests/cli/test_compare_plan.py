@@ -17,7 +17,7 @@ def project(tmp_path: Path) -> Project:
 
 def test_a_plan_has_both_sides_pairs_and_margin(project: Project) -> None:
     spec = project.write("spec.json", generic(one_test("a", "{program}"), one_test("b", "{program} 2", iter=7)))
-    sides = []
+    sides: list[str | Path] = []
     for name in ("old", "new"):
         program = project.write(name, f"#!/bin/sh\necho {name}\n")
         program.chmod(0o755)
