@@ -7,7 +7,7 @@ outputs: a phone is no worse program than a host, and decibels are no shares.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -67,6 +67,13 @@ class Compromise(Struct, frozen=True):
         pairs = list(zip(self.costs, other.costs, strict=True))
         return all(its.value <= own.value for own, its in pairs) and any(its.high < own.low for own, its in pairs)
 
+    def is_spared_by_chance(self, other: Compromise) -> bool:
+        """Return whether only a smaller loss keeps a rival from dominating it, though the intervals of both overlap."""
+        *pairs, (loss, its_loss) = zip(self.costs, other.costs, strict=True)
+        if self.field != other.field or its_loss.value <= loss.value or its_loss.low > loss.high:
+            return False
+        return all(its.value <= own.value for own, its in pairs) and any(its.high < own.low for own, its in pairs)
+
 
 def find_compromises(results: Sequence[Result]) -> list[Compromise]:
     """Return the results that can be drawn: with a latency, a program and finite outputs."""
@@ -123,12 +130,24 @@ def describe_compromises(results: Sequence[Result]) -> Iterator[Line]:
         for number, name in enumerate(best):
             spans += [", " if number else "", Span(name, Tone.STRONG)]
         yield Line.of(*spans)
+        yield from _describe_spared(group, dominated, measure)
         for own in group:
             if (better := dominated.get(own.result.uid)) is not None:
                 yield Line.of(
                     Span(_name(own.result), Tone.STRONG), " is dominated by ", Span(_name(better), Tone.STRONG),
                     f", which is at least as fast and as small, and has no lower {measure}",
                 )  # fmt: skip
+
+
+def _describe_spared(group: Sequence[Compromise], dominated: Mapping[str, Result], measure: str) -> Iterator[Line]:
+    """Yield a line for each best compromise that a difference which may be chance keeps from being dominated."""
+    for own in group:
+        better = next((other for other in group if own.is_spared_by_chance(other)), None)
+        if better is not None and own.result.uid not in dominated:
+            yield Line.of(
+                Span(_name(own.result), Tone.STRONG), f" is among them for its {measure} alone, which is not shown to "
+                "be higher than that of ", Span(_name(better.result), Tone.STRONG),
+            )  # fmt: skip
 
 
 def program_size(result: Result) -> int | None:

@@ -39,6 +39,21 @@ def test_a_difference_within_the_intervals_is_no_proof() -> None:
     assert dominated((1.0, 100, 30.05), (1.0, 100, 30.0)) == {}
 
 
+def test_a_program_that_only_chance_may_keep_from_being_dominated_is_named() -> None:
+    good = evaluated_result("good", latency_ms=1.0, size_bytes=100, sqnr=30.0, margin=0.1)
+    by_chance, really = (
+        evaluated_result(name, latency_ms=2.0, size_bytes=200, sqnr=sqnr, margin=0.1)
+        for name, sqnr in (("chance", 30.15), ("really", 30.25))
+    )
+    assert [line.text for line in describe_compromises([good, by_chance])] == [
+        "best compromises of speed, size and SQNR: good, chance",
+        "chance is among them for its SQNR alone, which is not shown to be higher than that of good",
+    ]
+    assert [line.text for line in describe_compromises([good, really])] == [
+        "best compromises of speed, size and SQNR: good, really"
+    ]
+
+
 def test_identical_outputs_are_the_best_fidelity() -> None:
     exact = evaluated_result("exact", sqnr=None)
     close = evaluated_result("close", sqnr=90.0)
