@@ -36,6 +36,24 @@ def find_texts(file: Path, texts: Sequence[bytes]) -> frozenset[bytes]:
         return frozenset(text for text in texts if content.find(text) >= 0)
 
 
+def find_matches(file: Path, pattern: re.Pattern[bytes]) -> list[bytes]:
+    """Return what the group of a pattern matches in the bytes of a file, each once; nothing where it cannot be read."""
+    content = _map(file)
+    if content is None:
+        return []
+    with content:
+        return list(dict.fromkeys(match[1] for match in pattern.finditer(content)))
+
+
+def starts_with(file: Path, text: bytes) -> bool:
+    """Return whether a file begins with a text; not where it cannot be read."""
+    content = _map(file)
+    if content is None:
+        return False
+    with content:
+        return content[: len(text)] == text
+
+
 def find_compiler(file: Path) -> str | None:
     """Return `GCC 13.3.1` or `Clang 17.0.2`; None where a file is no compiled program, or does not say.
 

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Final
 
+from harness.files.binaries import find_matches, find_texts, starts_with
+
 _LIBRARY: Final = re.compile(r"[\w.+-]+\.(?:so(?:\.\d+)*|dylib)")
 _SCRIPT: Final = b"#!"
 _OWN_FOLDER: Final = (b"$ORIGIN", b"${ORIGIN}", b"@loader_path", b"@executable_path", b"@rpath")
@@ -19,32 +21,21 @@ def is_library(program: Path) -> bool:
 
 
 def explain_place(program: Path) -> str:
-    """Return why a program has to be used where it is, as the predicate of a sentence; empty where nothing says so.
-
-    Raises:
-        OSError: It cannot be read.
-    """
-    content = program.read_bytes()
-    if content.startswith(_SCRIPT):
+    """Return why a program has to be used where it is, as the predicate of a sentence; empty where nothing says so."""
+    if starts_with(program, _SCRIPT):
         return "is a script, which may read files beside itself"
-    if any(name in content for name in _OWN_FOLDER):
-        return "looks for libraries relative to itself"
-    return ""
+    return "looks for libraries relative to itself" if find_texts(program, _OWN_FOLDER) else ""
 
 
 def find_libraries(program: Path) -> dict[str, Path]:
     """Return the libraries in the folders in which a program looks for them relative to itself, by relative name.
 
     What it loads in the end is known to the system's loader alone; these are all that it could find there.
-
-    Raises:
-        OSError: It cannot be read.
     """
-    content = program.read_bytes()
-    if content.startswith(_SCRIPT):
+    if starts_with(program, _SCRIPT):
         return {}
     found: dict[str, Path] = {}
-    for suffix in sorted({match[1].decode().strip("/") for match in _SEARCHED.finditer(content)}):
+    for suffix in sorted({suffix.decode().strip("/") for suffix in find_matches(program, _SEARCHED)}):
         place = program.parent / suffix
         folder = place.parent if is_library(place) else place
         if folder.is_dir():

@@ -22,6 +22,7 @@ _CHANCE: Final = 0.01
 _UNITS: Final = ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute"))
 
 _MOST: Final = 0.5
+"""Share of comparisons of equal programs below which their budget is called too small."""
 
 _MINUTES_HELP: Final = "--minutes measures longer"
 
