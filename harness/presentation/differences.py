@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from statistics import median
 from typing import Final
 
-from harness.core.build import CONTENT, BuildInfo
+from harness.core.build import CONTENT, PREBUILT, BuildInfo
 from harness.core.metric import Metric, convert, main_metric
 from harness.core.reproduction import Reproduction
 from harness.core.result import Result
@@ -208,14 +208,10 @@ def _find_unlike_surroundings(earlier: Result, now: Result) -> list[str]:
             unlike.append(f"another device ({earlier.device.name})")
         elif earlier.device.os != now.device.os:
             unlike.append(f"another system ({earlier.device.os})")
-    builds = (earlier.build, now.build)
-    if builds[0] is not None and builds[1] is not None:
-        if builds[0].commit != builds[1].commit:
-            unlike.append(f"another commit ({builds[0].commit_label})")
-        elif _identify_programs(builds[0]) != _identify_programs(builds[1]):
-            unlike.append("another build of the commit")
-        if builds[0].options != builds[1].options:
-            unlike.append("other build options")
+    if earlier.build is not None and now.build is not None:
+        unlike += _find_unlike_builds(earlier.build, now.build)
+    if (earlier.comparison is None) != (now.comparison is None):
+        unlike.append(f"{'now' if earlier.comparison is None else 'earlier'}: in turns with a control")
     commands = (earlier.reproduction, now.reproduction)
     if commands[0] is not None and commands[1] is not None and _find_other_flags(commands[0], commands[1]):
         unlike.append("other flags")
@@ -226,8 +222,20 @@ def _find_unlike_surroundings(earlier: Result, now: Result) -> list[str]:
     return unlike
 
 
-def _identify_programs(build: BuildInfo) -> str:
-    """Return the digest of the runner and its programs; a comparison adds that of all programs to a runner's own."""
+def _find_unlike_builds(earlier: BuildInfo, now: BuildInfo) -> Iterator[str]:
+    are_given = earlier.source == now.source == PREBUILT
+    if earlier.commit != now.commit:
+        yield f"another {'program' if are_given else 'commit'} ({earlier.commit_label})"
+    elif _identify_programs(earlier) != _identify_programs(now):
+        yield "other programs" if are_given else "another build of the commit"
+    if earlier.options != now.options:
+        yield "other build options"
+
+
+def _identify_programs(build: BuildInfo) -> Hashable:
+    """Return what identifies the runner and its programs, whether they were compared, and copied for that, or not."""
+    if build.source == PREBUILT:
+        return frozenset((name, digest) for name, digest in build.flags.items() if name != CONTENT)
     return build.flags.get(CONTENT, build.digest)
 
 

@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from harness.config.settings import Settings
+from harness.core.build import CONTENT, PREBUILT
 from harness.core.errors import ExitCode, UsageError
 from harness.core.reproduction import Reproduction
 from harness.core.result import Result
@@ -20,6 +21,7 @@ from harness.flows.inspect.stored_results import EVERYTHING, ResultFilter
 from harness.presentation.differences import WHAT_IS_UNKNOWN, describe_difference
 from harness.testing.results import BUILD, DEVICE, STARTED, failed_result, noisy_result, ok_result, report_of
 from reporters.local import LocalReporter
+from tests.presentation.comparison_samples import compared, made_pairs
 
 FAST, SLOW = (1.0, 1.0, 1.2, 1.2), (1.1, 1.1, 1.32, 1.32)
 
@@ -164,6 +166,30 @@ def test_a_program_measured_alone_and_in_a_comparison_is_the_same(tmp_path: Path
     assert unlike((*compare, *pairs, *seed), run) == ()
     assert unlike((*compare, *seed), (*compare, "--only", "a", "b", "--resume")) == ()
     assert unlike((*compare, *seed), (*compare, *pairs)) == ("other flags",)
+
+
+def test_given_programs_are_the_same_by_their_bytes_wherever_they_were_started() -> None:
+    program = BUILD.model_copy(
+        update={"source": PREBUILT, "commit": "1" * 12, "flags": {"program": "1" * 64}, "digest": "a" * 64}
+    )
+    copied = program.model_copy(update={"flags": {**program.flags, CONTENT: "c" * 64}, "digest": "b" * 64})
+    helped = program.model_copy(update={"flags": {**program.flags, "tool": "2" * 64}})
+    other = program.model_copy(update={"commit": "3" * 12, "flags": {"program": "3" * 64}})
+    now = _result("now", FAST, build=program)
+    for build, unlike in (
+        (copied, ()),
+        (program.model_copy(update={"digest": "d" * 64}), ()),
+        (helped, ("other programs",)),
+        (other, ("another program (333333333333)",)),
+    ):
+        assert describe_difference(_result("before", FAST, build=build), now).unlike == unlike
+
+
+def test_a_treatment_that_ran_in_turns_with_its_control_is_told() -> None:
+    alone, paired = _result("before", FAST), compared("a", made_pairs(0.0, 9))
+    assert "now: in turns with a control" in describe_difference(alone, paired).unlike
+    assert "earlier: in turns with a control" in describe_difference(paired, alone).unlike
+    assert not [text for text in describe_difference(paired, paired).unlike if "in turns" in text]
 
 
 def test_failures_and_doubts_are_told() -> None:
