@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +26,8 @@ for _ in range(12):
 """
 FEW = ("--pairs", "25", "--seed", "7")
 WHOLE_BUDGET = ("--precision", "0.0000001")
+QUOTED_RANDOM = "'$((1000 + RANDOM % 9))'"
+"""A number by chance, between two quoted parts of a line of a shell."""
 
 
 def runner(
@@ -123,8 +127,32 @@ def test_a_budget_that_is_too_small_gives_undecided_and_exit_code_5(project: Pro
     assert done.read()[0]["comparison"]["verdict"] == "undecided"
 
 
-def test_both_sides_differ_only_in_the_program(project: Project, spec: Path) -> None:
-    programs = sides(runner(project, "old"), runner(project, "a-longer-name"))
+def test_equal_scripts_are_measured_where_they_read_other_files_beside_themselves(project: Project, spec: Path) -> None:
+    scripts = []
+    for name, figure in (("old", 1000), ("new", 1100)):
+        (project.folder / name).mkdir()
+        runner(project, f"{name}/figures", scale=figure / 1000)
+        script = project.write(f"{name}/run.sh", '#!/bin/sh\nexec "$(dirname "$0")/figures"\n')
+        script.chmod(0o755)
+        scripts.append(script)
+    done = project.harness("compare", "-b", spec, *sides(*scripts), *FEW)
+    assert done.code == 1, done.stdout + done.stderr
+    comparison = done.read()[0]["comparison"]
+    assert comparison["difference"] == pytest.approx(0.1, abs=0.02)
+    assert "run.sh is a script, which may read files beside itself, so it is used where it is" in done.stderr
+
+
+def test_both_sides_differ_only_in_the_program(project: Project) -> None:
+    """Programs are copied to paths of equal length; scripts, which need what is beside them, are not."""
+    shell = Path(shutil.which("bash") or "/bin/sh").resolve().read_bytes()
+    for name, ending in (("old", b""), ("a-longer-name", b"\0")):
+        program = project.folder / name
+        program.write_bytes(shell + ending)
+        program.chmod(0o755)
+    line = "PyTorchObserver " + json.dumps({"type": "NET", "metric": "latency", "unit": "us", "value": "$RANDOM"})
+    command_line = shlex.join(("{program}", "-c", f"echo {shlex.quote(line).replace('$RANDOM', QUOTED_RANDOM)}"))
+    spec = project.write("spec.json", generic(one_test("a", command_line, iter=1), repeat=1))
+    programs = sides(project.folder / "old", project.folder / "a-longer-name")
     done = project.harness("compare", "-b", spec, *programs, *FEW, *WHOLE_BUDGET)
     (result,) = done.read()
     ours, control_commands = (

@@ -91,7 +91,7 @@ def test_bisect_also_identifies_improvements(watch: Watch) -> None:
     done = bisect(watch)
     assert done.code == 0, done.stderr + done.stdout
     assert named(watch, done) == [3]
-    assert re.search(r" -\d+\.\d+%", done.stdout), "what it changed is signed"
+    assert re.search(r" -\d+\.\d+ %", done.stdout), "what it changed is signed"
 
 
 def test_bisecting_equal_commits_names_no_culprit(watch: Watch) -> None:
