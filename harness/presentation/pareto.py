@@ -64,15 +64,19 @@ class Compromise(Struct, frozen=True):
         """
         if self.field != other.field:
             return False
-        pairs = list(zip(self.costs, other.costs, strict=True))
-        return all(its.value <= own.value for own, its in pairs) and any(its.high < own.low for own, its in pairs)
+        return _is_worse(list(zip(self.costs, other.costs, strict=True)))
 
     def is_spared_by_chance(self, other: Compromise) -> bool:
         """Return whether only a smaller loss keeps a rival from dominating it, though the intervals of both overlap."""
         *pairs, (loss, its_loss) = zip(self.costs, other.costs, strict=True)
         if self.field != other.field or its_loss.value <= loss.value or its_loss.low > loss.high:
             return False
-        return all(its.value <= own.value for own, its in pairs) and any(its.high < own.low for own, its in pairs)
+        return _is_worse(pairs)
+
+
+def _is_worse(costs: Sequence[tuple[Range, Range]]) -> bool:
+    """Return whether no own cost is estimated below that of a rival, and one is provably above it."""
+    return all(its.value <= own.value for own, its in costs) and any(its.high < own.low for own, its in costs)
 
 
 def find_compromises(results: Sequence[Result]) -> list[Compromise]:
