@@ -198,5 +198,7 @@ def _describe_request(
             yield f"control: {control}"
         yield f"treatment: {sides[1]}"
     if parameters is not None:
+        from harness.presentation.numbers import format_percent
+
         metric = ", ".join(request.metrics) or "the main metric"
-        yield f"decided by: {metric}, with a margin of {100 * parameters.margin:.3g} %"
+        yield f"decided by: {metric}, with a margin of {format_percent(parameters.margin)}"
